@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use percent_encoding::percent_encode_byte;
-use weft_model::id::without_markdown_extension;
+use weft_model::id::{split_query, without_markdown_extension};
 use weft_model::{Link, LinkSource, Note, NotePath, TargetSyntax};
 
 use crate::char_offsets::CharOffsets;
@@ -178,7 +178,8 @@ impl ParsedText {
         let pairs = old.properties.iter().zip(&new.properties);
         let is_same = old.properties == new.properties;
         are_meant
-            && self.diagnostics == after.diagnostics
+            // The new name may be valid YAML where the old one was not.
+            && after.diagnostics.iter().all(|found| self.diagnostics.contains(found))
             && old.properties.len() == new.properties.len()
             && pairs.into_iter().all(|((key, old), (new_key, new))| {
                 key == new_key && (old == new || is_linking(key))
@@ -367,7 +368,7 @@ impl<'t> LinkEditor<'t> {
             let near = within(&passage[at..], MAX_WRITTEN);
             // If there are more than two brackets, the last two count.
             let inner = near.trim_start_matches('[');
-            let written = &inner[..inner.find("]]").unwrap_or(inner.len())];
+            let written = link_target::inside_wikilink(inner);
             let label = match self.dialect {
                 Dialect::Dendron => dendron::target_start(written),
                 Dialect::Common | Dialect::Logseq => 0,
@@ -433,7 +434,11 @@ impl<'t> LinkEditor<'t> {
                 written
             }
             TargetForm::Destination { in_angles } => {
-                let written = format!("{}{}", encoded(name, old, in_angles), tail(old));
+                let tail = url_tail(old);
+                // The name of a target includes a query, in which nothing is encoded.
+                let bare = name.strip_suffix(&*link_target::percent_decoded(tail));
+                let bare = bare.filter(|_| tail.contains('?')).unwrap_or(name);
+                let written = format!("{}{tail}", encoded(bare, old, in_angles));
                 if !named(link_target::markdown(&written)) {
                     return None;
                 }
@@ -481,11 +486,17 @@ fn value_name(text: &str) -> Option<String> {
     })
 }
 
-/// Returns the Markdown extension, or the slashes, at the end of a target.
+/// Returns the end of a target that follows its name: the Markdown extension, or slashes.
 fn tail(written: &str) -> &str {
     let bare = without_markdown_extension(written);
     let bare = if bare == written { bare.trim_end_matches('/') } else { bare };
     &written[bare.len()..]
+}
+
+/// Returns the end of a destination that follows the name: its query, and what precedes the query.
+fn url_tail(written: &str) -> &str {
+    let (path, query) = split_query(written);
+    &written[written.len() - query.len() - tail(path).len()..]
 }
 
 /// Returns the destinations of Markdown links within `range`.
@@ -668,6 +679,7 @@ mod tests {
                 2,
             ),
             ("in angles", "[a](<moss.md#b>)", "[a](<fern.md#b>)", 1),
+            ("brackets of the text", "[[moss|a [b]]] [[moss]]]", "[[fern|a [b]]] [[fern]]]", 2),
             ("reference", "[a][m]\n\n[m]: moss.md\n", "[a][m]\n\n[m]: fern.md\n", 1),
             (
                 "one definition for two",
@@ -767,6 +779,15 @@ mod tests {
             ("[a](moss.md)", "a b/(c)", "[a](a%20b/%28c%29.md)", 1, 0),
             ("[a](<moss.md>)", "a b/c", "[a](<a b/c.md>)", 1, 0),
             ("[[moss]]", "a b/c", "[[a b/c]]", 1, 0),
+            ("[[moss]] ![[moss#x|m]]", "b [x]", "[[b [x]]] ![[b [x]#x|m]]", 2, 0),
+            ("[[moss]]", "a[b[0]]", "[[a[b[0]]]]", 1, 0),
+            ("[[moss]]", "Sq]uare", "[[Sq]uare]]", 1, 0),
+            ("[a](moss.md)", "b [x]", "[a](b%20[x].md)", 1, 0),
+            ("---\nup: [[moss]]\n---\n", "b [x]", "---\nup: \"[[b [x]]]\"\n---\n", 1, 0),
+            ("---\nup: \"[[moss]]\"\n---\n", "b [x]", "---\nup: \"[[b [x]]]\"\n---\n", 1, 0),
+            // The first `]]` would end the name.
+            ("[[moss]]", "a]]b", "[[moss]]", 0, 1),
+            ("[[moss]]", "a]", "[[moss]]", 0, 1),
             ("[a](moss.md)", "目录/文", "[a](目录/文.md)", 1, 0),
             ("[a](%6Doss.md)", "é", "[a](é.md)", 1, 0),
             ("[a](moss.md)", "50% `x`", "[a](50%25%20%60x%60.md)", 1, 0),
@@ -804,6 +825,34 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn name_with_brackets_is_replaced_whole() {
+        for name in ["b [x]", "a[b][0]", "Sq]uare"] {
+            let text = format!(
+                "---\nup: \"[[{name}]]\"\nsee: [[{name}]]\n---\n[[{name}]] ![[{name}#x|m]]]\n"
+            );
+            assert_eq!(
+                moved(&text, name, "fern"),
+                (
+                    "---\nup: \"[[fern]]\"\nsee: [[fern]]\n---\n[[fern]] ![[fern#x|m]]]\n"
+                        .to_owned(),
+                    4,
+                    0
+                ),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn query_of_a_destination_is_kept() {
+        let text = "[a](moss.md?a=%26#x) [b](<moss/?a=1>)";
+        let (edited, ..) = moved(text, "moss.md?a=&", "a b.md?a=&");
+        assert_eq!(edited, "[a](a%20b.md?a=%26#x) [b](<moss/?a=1>)");
+        let (edited, ..) = moved(text, "moss/?a=1", "a b/?a=1");
+        assert_eq!(edited, "[a](moss.md?a=%26#x) [b](<a b/?a=1>)");
     }
 
     #[test]

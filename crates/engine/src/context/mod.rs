@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use weft_accordion::{Decision, PackError, PackRequest, Packing, Summary};
 use weft_index::Snapshot;
 use weft_index::keyword::plain_words;
-use weft_model::Tokens;
 use weft_model::settings::Problems;
+use weft_model::{NoteMap, Span, Tokens};
 
 use candidate_set::CandidateSet;
 pub use messages::{
@@ -99,7 +99,7 @@ impl Engine {
         let settings = &engine.contexts;
         let limits = limits.over(&settings.limits);
         let meter = engine.estimators.meter(estimator.as_deref())?;
-        let CandidateSet { focus, candidates, truncated_by, warnings } =
+        let CandidateSet { focus, candidates, parts, truncated_by, warnings } =
             engine.candidate_set(&snapshot, request)?;
         let words = plain_words(query);
         let mut packing = Packing::new(PackRequest {
@@ -115,7 +115,7 @@ impl Engine {
         })?;
         for decision in &mut packing {
             engine.stop.check()?;
-            if on_piece(piece(&snapshot, decision), snapshot.generation).is_break() {
+            if on_piece(piece(&snapshot, &parts, decision), snapshot.generation).is_break() {
                 return Err(EngineError::Cancelled);
             }
         }
@@ -135,11 +135,16 @@ impl Engine {
     }
 }
 
-fn piece(snapshot: &Snapshot, decision: Decision) -> ContextPiece {
+/// Converts a decision. The ranges of a note of which only a part is included are moved to their place in the body.
+fn piece(snapshot: &Snapshot, parts: &NoteMap<Span>, decision: Decision) -> ContextPiece {
     match decision {
-        Decision::Taken(item) => {
-            let entry = snapshot.notes.find(item.uri.as_str()).note;
-            let entry = entry.and_then(|id| snapshot.notes.entry(id));
+        Decision::Taken(mut item) => {
+            let id = snapshot.notes.find(item.uri.as_str()).note;
+            let start = id.and_then(|id| parts.get(&id)).map_or(0, |part| part.start);
+            for block in &mut item.blocks {
+                *block = Span::new(block.start + start, block.end + start);
+            }
+            let entry = id.and_then(|id| snapshot.notes.entry(id));
             let properties = entry.map(|entry| entry.note.properties.clone()).unwrap_or_default();
             ContextPiece::Item(Box::new(ContextItem { item: *item, properties }))
         }

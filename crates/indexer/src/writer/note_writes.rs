@@ -505,7 +505,13 @@ impl Writer {
 
     fn file_of_note(&self, name: &str) -> Result<FileTarget, WriteError> {
         let notes = self.publication.newest().notes.clone();
-        let found = notes.find(name);
+        let (found, fragment) = notes.find_part(name);
+        if let Some(fragment) = fragment {
+            let reason = format!(
+                "`{name}` names the part `{fragment}` of a note; name the whole note, without `#`"
+            );
+            return Err(WriteError::Invalid { field: "name", reason });
+        }
         if found.candidates.len() > 1 {
             let has_several = notes.vaults().nth(1).is_some();
             let paths = found.candidates.iter();
