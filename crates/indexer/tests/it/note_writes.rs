@@ -618,6 +618,37 @@ fn links_keep_their_targets_after_a_move() {
 }
 
 #[test]
+fn canvases_follow_a_moved_note() {
+    let board = |path: &str| {
+        format!(
+            "{{\n\t\"nodes\":[\n\t\t{{\"id\":\"1\",\"type\":\"file\",\"file\":\"{path}\",\"subpath\":\"#A\"}},\n\t\t{{\"id\":\"2\",\"type\":\"text\",\"text\":\"a/moss.md\"}}\n\t],\n\t\"edges\":[]\n}}"
+        )
+    };
+    let place = Place::new(&[
+        ("a/moss.md", b"soft"),
+        ("x/board.canvas", board("a/moss.md").as_bytes()),
+        ("other.canvas", board("fern.md").as_bytes()),
+        ("broken.canvas", b"{ a/moss.md"),
+        (".trash/old.canvas", board("a/moss.md").as_bytes()),
+    ]);
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let text = |path: &str| std::fs::read_to_string(place.vault().join(path)).expect("a file");
+    let moved = move_to(&indexer, "moss", "b/fen.md").expect("moved");
+    let links = |n_rewritten, n_not_rewritten| {
+        [RewrittenLinks { path: "x/board.canvas".into(), n_rewritten, n_not_rewritten }]
+    };
+    assert_eq!(moved.links, links(1, 0));
+    assert_eq!(text("x/board.canvas"), board("b/fen.md"));
+    assert_eq!(text("other.canvas"), board("fern.md"));
+    assert_eq!(text(".trash/old.canvas"), board("a/moss.md"));
+    let (name, to, expected) = ("fen".into(), "c.md".into(), Precondition::Anything);
+    let write = WriteRequest::Move { name, to, expected, rewrite_links: false };
+    assert_eq!(indexer.write(write).expect("moved").links, links(0, 1));
+    assert_eq!(text("x/board.canvas"), board("b/fen.md"));
+}
+
+#[test]
 fn logseq_links_use_page_names_after_a_move() {
     let place = Place::new(&[
         ("pages/Project___Apollo.md", b"- up\n"),
