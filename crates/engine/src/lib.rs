@@ -30,7 +30,7 @@ use std::sync::Arc;
 use weft_graph::centrality::Centrality;
 use weft_index::notes::Resolution;
 use weft_index::{Reader, Snapshot};
-use weft_model::fragment::Section;
+use weft_model::fragment::NamedPart;
 use weft_model::{NoteId, Span, Stop};
 
 use analyzer_pool::AnalyzerPool;
@@ -213,7 +213,7 @@ fn section(
 ) -> Result<Span, EngineError> {
     let entry = snapshot.notes.entry(note);
     let uri = snapshot.notes.graph().uri(note);
-    let Some(Section { span, others }) = entry.and_then(|entry| entry.section(fragment)) else {
+    let Some(NamedPart { span, others }) = entry.and_then(|entry| entry.section(fragment)) else {
         let headings = entry.map(|entry| entry.note.headings.as_slice()).unwrap_or_default();
         let headings = headings.iter().take(MAX_NAMED_MATCHES);
         return Err(EngineError::UnknownFragment {

@@ -9,7 +9,7 @@ const MAX_PARTS: usize = 8;
 
 /// The part of a body that a fragment names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct NamedPart {
     /// The heading with everything below it, or the block, in characters of the body.
     pub span: Span,
     /// Fragments that name the other headings which match equally well, in text order.
@@ -63,12 +63,12 @@ pub fn section(
     headings: &[Heading],
     blocks: &[Block],
     n_chars: u32,
-) -> Option<Section> {
+) -> Option<NamedPart> {
     let last = fragment.rsplit('#').next().unwrap_or(fragment);
     if let Some(id) = last.trim().strip_prefix('^') {
         let exact = blocks.iter().find(|block| block.id == id);
         let block = exact.or_else(|| blocks.iter().find(|block| fold(&block.id) == fold(id)))?;
-        return Some(Section { span: block.span, others: Vec::new() });
+        return Some(NamedPart { span: block.span, others: Vec::new() });
     }
     let found = HeadingChains::new(fragment, headings).matches();
     let (first, others) = found.split_first()?;
@@ -76,7 +76,7 @@ pub fn section(
     let next = headings[first + 1..].iter().find(|heading| heading.level <= level);
     let end = next.map_or(n_chars, |heading| heading.span.start);
     let anchors = if others.is_empty() { Vec::new() } else { anchors(headings) };
-    Some(Section {
+    Some(NamedPart {
         span: Span::new(headings[*first].span.start, end),
         others: others.iter().map(|at| anchors[*at].clone()).collect(),
     })

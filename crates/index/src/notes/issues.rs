@@ -1,6 +1,6 @@
 //! Issues with the names and links of a note.
 
-use weft_model::fragment::Section;
+use weft_model::fragment::NamedPart;
 use weft_model::{Link, NoteId, NotePath, Target};
 
 use super::NoteTable;
@@ -99,8 +99,8 @@ impl NoteTable {
         let target = link.target.name.clone();
         match section {
             None => Some(Issue::UnknownFragment { target, fragment }),
-            Some(Section { others, .. }) if others.is_empty() => None,
-            Some(Section { others, .. }) => {
+            Some(NamedPart { others, .. }) if others.is_empty() => None,
+            Some(NamedPart { others, .. }) => {
                 Some(Issue::AmbiguousFragment { target, fragment, others })
             }
         }
