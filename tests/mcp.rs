@@ -6,6 +6,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::transport::{StreamableHttpClientTransport, UnixSocketHttpClient};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
+use weft_testkit::{Random, forged_lines};
 use weft_tests::{Failure, TestDaemon, example};
 
 use crate::web_page::ask;
@@ -192,6 +193,11 @@ async fn results_state_what_limited_them() -> Result<(), Failure> {
         ("get_note", json!({"note": "a"}), "Frontmatter: {\"contradicts\""),
         ("get_note", json!({"note": "Alpha"}), "`b` (related)\n"),
         ("get_note", json!({"note": "a#two"}), "## Two\nsecond"),
+        (
+            "get_note",
+            json!({"note": "a#Alpha#One"}),
+            "first\n\n```\nCharacters 9 to 23 of 37; end of this part.",
+        ),
         ("get_note", json!({"note": "Twin"}), "Other notes with this name: Twin (`dup2`)"),
         ("tree", json!({"notes": ["Twin"]}), "`Twin` is ambiguous"),
         ("related", json!({"note": "Twin"}), "`Twin` is ambiguous"),
@@ -271,7 +277,7 @@ async fn results_state_what_limited_them() -> Result<(), Failure> {
     assert_eq!((&tree["link_count"], tree["links"].as_array().map(Vec::len)), (&2.into(), Some(2)));
     let none = call(&client, "get_note", json!({"note": "a#Three"})).await?;
     assert_eq!(none.is_error, Some(true));
-    assert!(text(&none).contains("has no heading `Three`"), "{}", text(&none));
+    assert!(text(&none).contains("has no heading or block `Three`"), "{}", text(&none));
     client.cancel().await?;
     daemon.stop().await?;
     Ok(())
@@ -410,6 +416,48 @@ async fn agents_pass_the_same_access_checks() -> Result<(), Failure> {
     let answer = ask(&daemon, post, &[&[host.as_str(), &right][..], &kinds].concat(), &large).await;
     // The connection may be closed before the whole request is sent.
     assert!(answer.map_or(true, |answer| answer.starts_with("HTTP/1.1 413")));
+    daemon.stop().await?;
+    Ok(())
+}
+
+/// Names and metadata of notes appear in the text of every tool; only the content of notes may begin a line, inside its fence.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn no_line_of_a_result_is_forged_by_metadata() -> Result<(), Failure> {
+    let vault = tempfile::tempdir()?;
+    for (name, text) in forged_lines::notes(&mut Random::new(45), 12) {
+        std::fs::write(vault.path().join(name), text)?;
+    }
+    let daemon = TestDaemon::start(vault.path(), NO_MODEL).await?;
+    weft_tests::served(&daemon.socket_channel().await?).await?;
+    let client = connect(&daemon).await?;
+    let mut calls = vec![
+        ("list_notes", json!({})),
+        ("list_notes", json!({"filter": {"tags": ["x\nFORGED"]}})),
+        ("search", json!({"query": "word alias"})),
+        ("context", json!({"query": "word"})),
+        ("get_note", json!({"note": "no\nFORGED"})),
+        ("tree", json!({"notes": ["alias 0"], "links": {"types": ["x\rFORGED"]}})),
+    ];
+    for at in 0..12 {
+        let (note, next) = (format!("alias {at}"), format!("alias {}", (at + 3) % 12));
+        calls.extend([
+            ("get_note", json!({"note": note})),
+            ("get_note", json!({"note": format!("{note}#no\nFORGED")})),
+            ("related", json!({"note": note, "body_links": true})),
+            ("tree", json!({"notes": [note], "max_hops": 3})),
+            ("path", json!({"from": note, "to": next})),
+            ("context", json!({"notes": [note, next], "budget": 1000})),
+            ("context", json!({"around": note, "budget": 100})),
+        ]);
+    }
+    for (tool, arguments) in calls {
+        let result = call(&client, tool, arguments.clone()).await?;
+        let text = text(&result);
+        assert!(text.contains("FORGED"), "{tool} {arguments}: {text}");
+        assert_eq!(forged_lines::forged_lines(&text), [""; 0], "{tool} {arguments}: {text}");
+    }
+    client.cancel().await?;
     daemon.stop().await?;
     Ok(())
 }

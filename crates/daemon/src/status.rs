@@ -74,6 +74,11 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             );
             status(Code::NotFound, text, details)
         }
+        EngineError::UnknownFragment { uri, fragment, headings: _ } => {
+            let names = [("note", uri.to_string()), ("fragment", fragment.clone())];
+            let details = info("UNKNOWN_FRAGMENT", names.map(|(key, name)| (key.to_owned(), name)));
+            status(Code::NotFound, text, details)
+        }
         EngineError::InvalidArgument { field, reason } => invalid(field, reason),
         EngineError::NoVectors => with_reason(Code::FailedPrecondition, "NO_VECTORS", text),
         EngineError::Keyword(KeywordError::Unloaded { .. }) => {

@@ -16,6 +16,16 @@ pub enum EngineError {
         /// Similar uris, most similar first.
         suggestions: Vec<Uri>,
     },
+    /// A note has no heading or block of this name.
+    #[error("`{uri}` has no heading or block `{fragment}`{}", known_headings(headings))]
+    UnknownFragment {
+        /// Uri of the note.
+        uri: Uri,
+        /// The requested heading or block.
+        fragment: String,
+        /// The first headings of the note.
+        headings: Vec<String>,
+    },
     /// The request is invalid.
     #[error("`{field}`: {reason}")]
     InvalidArgument {
@@ -61,6 +71,16 @@ impl From<Stopped> for EngineError {
         match stopped {
             Stopped::Deadline => Self::DeadlineExceeded,
             Stopped::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+fn known_headings(headings: &[String]) -> String {
+    match headings {
+        [] => "; it has no headings".to_owned(),
+        headings => {
+            let texts: Vec<String> = headings.iter().map(|text| format!("`{text}`")).collect();
+            format!("; its headings include {}", texts.join(", "))
         }
     }
 }

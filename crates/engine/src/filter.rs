@@ -7,13 +7,13 @@ mod property;
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
 use weft_graph::HalfEdge;
 use weft_index::Snapshot;
 use weft_index::notes::{Facets, NoteSummary};
 use weft_model::{NoteId, NoteSet, Stop, Value, fold};
 
-use crate::{EngineError, Warning, WarningCode, date, note_by_name};
+use crate::date::{self, WrittenDate};
+use crate::{EngineError, Warning, WarningCode, note_by_name};
 pub(crate) use filter_matches::{FilterCache, filter_cache};
 use paths::PathMatch;
 use property::PropertyCondition;
@@ -34,7 +34,7 @@ pub struct Filter {
     pub types: Vec<String>,
     /// Conditions on properties; all of them.
     pub properties: Vec<PropertyMatch>,
-    /// Earliest date of a note, as `YYYY-MM-DD` or RFC 3339 with a time; UTC without an offset. The date of a note is its property `date`, `created`, `modified` or `updated`, the first that contains a date.
+    /// Earliest date of a note, as `YYYY-MM-DD` or RFC 3339 with a time. Without an offset it is compared with the dates as they are written in notes. The date of a note is its property `date`, `created`, `modified` or `updated`, the first that contains a date.
     pub after: Option<String>,
     /// First date that is too late, in the same forms.
     pub before: Option<String>,
@@ -166,8 +166,8 @@ struct CompiledFilter {
     tags: Vec<String>,
     types: Vec<String>,
     properties: Vec<PropertyCondition>,
-    after: Option<Timestamp>,
-    before: Option<Timestamp>,
+    after: Option<WrittenDate>,
+    before: Option<WrittenDate>,
     /// Notes that satisfy a condition on links, with the field of the condition.
     linked: Vec<(&'static str, HashSet<NoteId>)>,
     excluded: HashSet<NoteId>,
@@ -340,12 +340,12 @@ impl CompiledFilter {
         self.properties.iter().all(passes)
     }
 
-    fn passes_after(&self, date: Option<Timestamp>) -> bool {
-        self.after.is_none_or(|after| date.is_some_and(|date| date >= after))
+    fn passes_after(&self, date: Option<WrittenDate>) -> bool {
+        self.after.is_none_or(|after| date.is_some_and(|date| date.order(&after).is_ge()))
     }
 
-    fn passes_before(&self, date: Option<Timestamp>) -> bool {
-        self.before.is_none_or(|before| date.is_some_and(|date| date < before))
+    fn passes_before(&self, date: Option<WrittenDate>) -> bool {
+        self.before.is_none_or(|before| date.is_some_and(|date| date.order(&before).is_lt()))
     }
 }
 
@@ -354,7 +354,7 @@ fn other_ends(links: &[HalfEdge], id: NoteId) -> HashSet<NoteId> {
     links.iter().map(|link| link.other).filter(|other| *other != id).collect()
 }
 
-fn moment(field: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, EngineError> {
+fn moment(field: &'static str, text: Option<&str>) -> Result<Option<WrittenDate>, EngineError> {
     let Some(text) = text else { return Ok(None) };
     let found = date::moment(text).ok_or_else(|| EngineError::InvalidArgument {
         field,
@@ -369,7 +369,7 @@ pub(crate) fn is_below(name: &str, above: &str) -> bool {
 }
 
 /// Returns the date of a note; of a list, the first date.
-fn dated(facets: &Facets<'_>) -> Option<Timestamp> {
+fn dated(facets: &Facets<'_>) -> Option<WrittenDate> {
     let names = DATE_PROPERTIES.iter();
     let read = |text: &str| date::written(text).or_else(|| date::counted(text));
     let first = |value: &Value| value.items().iter().find_map(|item| read(item.as_written()?));

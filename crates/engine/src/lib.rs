@@ -30,7 +30,8 @@ use std::sync::Arc;
 use weft_graph::centrality::Centrality;
 use weft_index::notes::Resolution;
 use weft_index::{Reader, Snapshot};
-use weft_model::{NoteId, Stop};
+use weft_model::fragment::NamedPart;
+use weft_model::{NoteId, Span, Stop};
 
 use analyzer_pool::AnalyzerPool;
 use context::ContextSettings;
@@ -47,7 +48,7 @@ pub use notes::{
     ListAnswer, ListRequest, ListedNote, NoteAnswer, NoteLink, NoteRef, NoteRequest, ResolveAnswer,
     ResolveRequest,
 };
-pub use related::{RelatedAnswer, RelatedRequest, RelatedSettings};
+pub use related::{FocusTexts, RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{
     Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
     Hit, MAX_SNIPPETS, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest,
@@ -165,15 +166,73 @@ impl Engine {
 /// Maximum number of other matches that an ambiguity warning names.
 const MAX_NAMED_MATCHES: usize = 5;
 
-/// Resolves `name` as [`note_by_name`] does, and adds a warning if the name is ambiguous.
+/// Resolves `name` as [`note_by_name`] does, and adds a warning if the name is ambiguous or names a part that does not exist.
 fn resolve_note(
     snapshot: &Snapshot,
     name: &str,
     warnings: &mut Vec<Warning>,
 ) -> Result<NoteId, EngineError> {
-    let found = snapshot.notes.find(name);
+    resolve_part(snapshot, name, warnings).map(|(note, _)| note)
+}
+
+/// Resolves `name` to a note and the part of its body that a fragment names; `None` for the whole body.
+fn resolve_part(
+    snapshot: &Snapshot,
+    name: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<(NoteId, Option<Span>), EngineError> {
+    let (found, fragment) = snapshot.notes.find_part(name);
     warnings.extend(ambiguity(snapshot, name, &found));
-    found.note.ok_or_else(|| unknown(snapshot, name))
+    let note = found.note.ok_or_else(|| unknown(snapshot, name))?;
+    Ok((note, named_part(snapshot, note, fragment.as_deref(), warnings)))
+}
+
+/// Returns the part of a note that `fragment` names; `None`, with a warning, if the note has no such part.
+fn named_part(
+    snapshot: &Snapshot,
+    note: NoteId,
+    fragment: Option<&str>,
+    warnings: &mut Vec<Warning>,
+) -> Option<Span> {
+    match section(snapshot, note, fragment?, warnings) {
+        Ok(span) => Some(span),
+        Err(error) => {
+            let message = format!("{error}; the whole note was used");
+            warnings.push(Warning::new(WarningCode::UnknownFragment, message));
+            None
+        }
+    }
+}
+
+/// Returns the part of a note that `fragment` names, and adds a warning if several headings match.
+fn section(
+    snapshot: &Snapshot,
+    note: NoteId,
+    fragment: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<Span, EngineError> {
+    let entry = snapshot.notes.entry(note);
+    let uri = snapshot.notes.graph().uri(note);
+    let Some(NamedPart { span, others }) = entry.and_then(|entry| entry.section(fragment)) else {
+        let headings = entry.map(|entry| entry.note.headings.as_slice()).unwrap_or_default();
+        let headings = headings.iter().take(MAX_NAMED_MATCHES);
+        return Err(EngineError::UnknownFragment {
+            uri: uri.clone(),
+            fragment: fragment.to_owned(),
+            headings: headings.map(|heading| heading.text.clone()).collect(),
+        });
+    };
+    if !others.is_empty() {
+        let named = others.iter().take(MAX_NAMED_MATCHES);
+        let named: Vec<String> = named.map(|anchor| format!("`{uri}#{anchor}`")).collect();
+        let message = format!(
+            "`{fragment}` is the text of {} headings of `{uri}`: the first was used, not {}",
+            others.len() + 1,
+            named.join(", ")
+        );
+        warnings.push(Warning::new(WarningCode::AmbiguousName, message));
+    }
+    Ok(span)
 }
 
 /// Returns a warning if several notes match `name`.

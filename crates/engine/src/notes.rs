@@ -8,7 +8,7 @@ use weft_index::notes::{NoteTable, Resolution};
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
 use crate::page_token::{PageTokens, page_size};
-use crate::{Engine, EngineError, Filter, Warning, note_by_name, unknown};
+use crate::{Engine, EngineError, Filter, Warning, note_by_name, section, unknown};
 
 /// A note by uri and title.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +91,10 @@ pub struct NoteAnswer {
     pub hash: TextHash,
     /// The first other notes that match the requested name, by vault and path.
     pub same_name: Vec<NoteRef>,
+    /// Part of the body that a fragment of the requested name selects; `None` for the whole body.
+    pub section: Option<Span>,
+    /// A heading that the note has several times.
+    pub warnings: Vec<Warning>,
     /// Generation of the snapshot.
     pub generation: u64,
 }
@@ -214,11 +218,18 @@ const MAX_CHEAP_LINKS: usize = 1024;
 
 impl Engine {
     /// Returns a note with its content and links, up to the requested number of links.
+    ///
+    /// Fails on a name that no note has, and on a fragment that names no part of the note.
     pub fn note(&self, request: &NoteRequest) -> Result<NoteAnswer, EngineError> {
         let (name, max_links) = (&request.name, request.max_links()?);
         let snapshot = self.snapshot();
-        let found = snapshot.notes.find(name);
-        note_answer(&snapshot, &found, max_links).ok_or_else(|| unknown(&snapshot, name))
+        let (found, fragment) = snapshot.notes.find_part(name);
+        let mut answer =
+            note_answer(&snapshot, &found, max_links).ok_or_else(|| unknown(&snapshot, name))?;
+        if let (Some(id), Some(fragment)) = (found.note, fragment) {
+            answer.section = Some(section(&snapshot, id, &fragment, &mut answer.warnings)?);
+        }
+        Ok(answer)
     }
 
     /// Returns a note if that is cheap: the name is its exact uri or path, the note and the notes that link to it are in memory and small, and they have few links and relatives.
@@ -395,6 +406,8 @@ fn note_answer(snapshot: &Snapshot, found: &Resolution, max_links: usize) -> Opt
             .collect(),
         body: entry.body.to_string(),
         embedding_current: snapshot.is_embedding_current(id),
+        section: None,
+        warnings: Vec::new(),
         hash: entry.file.hash,
         generation: snapshot.generation,
     })

@@ -1,19 +1,20 @@
 //! Related notes: the notes most worth reading around a focus note, within a budget.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weft_accordion::Rendering;
 use weft_graph::doughnut::{
-    Budget, Doughnut, DoughnutError, Options, Request, View, doughnut, render,
+    Budget, Doughnut, DoughnutError, Options, Request, Texts, View, doughnut, render,
 };
 use weft_index::Snapshot;
 use weft_model::settings::Problems;
-use weft_model::{Stop, Tokens};
+use weft_model::{NoteId, Span, Stop, Tokens};
 
 use crate::resume_token::{ResumeToken, fingerprint};
-use crate::{Engine, EngineError, Filter, Warning, resolve_note};
+use crate::{Engine, EngineError, Filter, Warning, resolve_part};
 
 /// Maximum number of tokens per page. A resume token continues after it.
 pub(crate) const MAX_BUDGET: Tokens = Tokens::new(1_000_000);
@@ -50,7 +51,7 @@ impl RelatedSettings {
 /// Requests the notes related to a focus note.
 #[derive(Clone, Debug)]
 pub struct RelatedRequest {
-    /// The focus note: any name that a link could use, or a title.
+    /// The focus note: any name that a link could use, or a title. Of a name with a fragment, only that part is included.
     pub focus: String,
     /// Budget of one page, at most 1,000,000 tokens.
     pub budget: Budget,
@@ -73,8 +74,8 @@ pub struct RelatedRequest {
 pub struct RelatedAnswer {
     /// The notes, as ids of [`snapshot`](Self::snapshot).
     pub found: Doughnut,
-    /// Snapshot of the first page.
-    pub snapshot: Arc<Snapshot>,
+    /// Texts of the notes, from the snapshot of the first page.
+    pub texts: FocusTexts,
     /// Token of the next page; `None` on the last page.
     pub resume_token: Option<String>,
     /// The answer as text, if requested.
@@ -87,7 +88,31 @@ impl RelatedAnswer {
     /// Returns the notes with their texts.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        view(&self.found, &self.snapshot)
+        view(&self.found, &self.texts)
+    }
+}
+
+/// Texts of notes; of the focus note, only a part if its name has a fragment.
+#[derive(Clone)]
+pub struct FocusTexts {
+    /// Snapshot that contains the notes.
+    pub snapshot: Arc<Snapshot>,
+    focus: NoteId,
+    section: Option<Span>,
+}
+
+impl Texts for FocusTexts {
+    fn title(&self, note: NoteId) -> Cow<'_, str> {
+        Texts::title(&self.snapshot.notes, note)
+    }
+
+    fn details(&self, note: NoteId) -> Cow<'_, str> {
+        let details = self.snapshot.notes.details(note);
+        match (self.section.filter(|_| note == self.focus), details) {
+            (Some(section), Cow::Borrowed(body)) => section.slice(body).into(),
+            (Some(section), Cow::Owned(body)) => section.slice(&body).to_owned().into(),
+            (None, details) => details,
+        }
     }
 }
 
@@ -119,7 +144,7 @@ impl Engine {
         let estimator_name = self.estimators.name(estimator_name.as_deref());
         let estimator = self.estimators.find(Some(estimator_name))?;
         let mut warnings = Vec::new();
-        let focus = resolve_note(&snapshot, name, &mut warnings)?;
+        let (focus, section) = resolve_part(&snapshot, name, &mut warnings)?;
         let passing = self.filter_matches(&snapshot, filter)?;
         warnings.extend_from_slice(passing.warnings(&snapshot, &self.stop)?);
         let options = Options {
@@ -127,10 +152,12 @@ impl Engine {
             body_links: *body_links,
             sibling_of_target: *sibling_of_target,
         };
-        let (notes, graph) = (&snapshot.notes, snapshot.notes.graph());
+        let graph = snapshot.notes.graph();
+        let texts = FocusTexts { snapshot: Arc::clone(&snapshot), focus, section };
         // Another store may have the same generation numbers, so the digest of the notes is included.
-        let state = notes.total().digest;
-        let fingerprint = fingerprint(&(graph.uri(focus), filter, options, estimator_name, state));
+        let state = snapshot.notes.total().digest;
+        let focus_part = (graph.uri(focus), section);
+        let fingerprint = fingerprint(&(focus_part, filter, options, estimator_name, state));
         let stop = || self.stop.check().is_err();
         let run = Request {
             focus,
@@ -140,15 +167,15 @@ impl Engine {
             resume: token.as_ref().map(|token| token.of(fingerprint)).transpose()?,
             stop: &stop,
         };
-        let found = doughnut(graph, notes, estimator, &run)
+        let found = doughnut(graph, &texts, estimator, &run)
             .map_err(|error| refused(&error, name, &self.stop))?;
         let generation = snapshot.generation;
         let resume_token = found.resume.clone().map(|resume| {
             self.pinned.pin(&snapshot);
             ResumeToken::new(generation, fingerprint, resume).to_string()
         });
-        let rendered = rendered(*rendering, &view(&found, &snapshot));
-        Ok(RelatedAnswer { found, snapshot, resume_token, rendered, warnings })
+        let rendered = rendered(*rendering, &view(&found, &texts));
+        Ok(RelatedAnswer { found, texts, resume_token, rendered, warnings })
     }
 
     /// Returns the snapshot of a generation, if it is the newest or pinned.
@@ -163,8 +190,8 @@ impl Engine {
     }
 }
 
-fn view<'s>(found: &Doughnut, snapshot: &'s Snapshot) -> View<'s> {
-    View::new(found, snapshot.notes.graph(), &snapshot.notes)
+fn view<'s>(found: &Doughnut, texts: &'s FocusTexts) -> View<'s> {
+    View::new(found, texts.snapshot.notes.graph(), texts)
 }
 
 fn rendered(rendering: Rendering, view: &View<'_>) -> Option<String> {

@@ -38,12 +38,16 @@ pub enum WarningCode {
     FilterMatchesNothing,
     /// No link has a requested type.
     UnknownLinkType,
-    /// A name matches several notes, of which one was used.
+    /// A name matches several notes or headings, of which one was used.
     AmbiguousName,
+    /// A name contains a heading or block that the note does not have, so the whole note was used.
+    UnknownFragment,
     /// Part of the query exceeds a limit and was ignored.
     QueryTruncated,
     /// The query has no term to search for.
     QueryEmpty,
+    /// The query is a phrase that no note contains, so its words were searched separately.
+    PhraseNotFound,
     /// More notes qualify as candidates than were ranked.
     CandidatesLimited,
     /// Notes are served although their files are missing.
@@ -56,15 +60,17 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::StageSkipped,
         Self::ModelUnavailable,
         Self::VectorsPending,
         Self::FilterMatchesNothing,
         Self::UnknownLinkType,
         Self::AmbiguousName,
+        Self::UnknownFragment,
         Self::QueryTruncated,
         Self::QueryEmpty,
+        Self::PhraseNotFound,
         Self::CandidatesLimited,
         Self::FilesMissing,
         Self::ScanIncomplete,
@@ -81,8 +87,10 @@ impl WarningCode {
             Self::FilterMatchesNothing => "filter_matches_nothing",
             Self::UnknownLinkType => "unknown_link_type",
             Self::AmbiguousName => "ambiguous_name",
+            Self::UnknownFragment => "unknown_fragment",
             Self::QueryTruncated => "query_truncated",
             Self::QueryEmpty => "query_empty",
+            Self::PhraseNotFound => "phrase_not_found",
             Self::CandidatesLimited => "candidates_limited",
             Self::FilesMissing => "files_missing",
             Self::ScanIncomplete => "scan_incomplete",

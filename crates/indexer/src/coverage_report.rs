@@ -53,6 +53,29 @@ pub(crate) fn of_note(
                     ),
                 )
             }
+            Issue::NothingAtRoot { target, other } => (
+                "nothing-at-root",
+                format!(
+                    "The link `{target}` starts at the vault's root, where no note has this path; the note `{other}` has this name. Leave out the first `/` to link to it."
+                ),
+            ),
+            Issue::UnknownFragment { target, fragment } => (
+                "unknown-fragment",
+                format!(
+                    "The link `{target}#{fragment}` names a heading or block that the note does not have; correct it."
+                ),
+            ),
+            Issue::AmbiguousFragment { target, fragment, others } => {
+                let others: Vec<String> =
+                    others.iter().map(|anchor| format!("`#{anchor}`")).collect();
+                (
+                    "ambiguous-fragment",
+                    format!(
+                        "The link `{target}#{fragment}` matches several headings; the first one is used. Link to {} for another.",
+                        others.join(", ")
+                    ),
+                )
+            }
         };
         diagnostics.push(Diagnostic {
             severity: Severity::Notice,

@@ -16,6 +16,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod canvas_rewrite;
 mod char_offsets;
 pub mod chunk;
 mod content_hash;

@@ -31,8 +31,10 @@ use weft_model::text::nfc;
 
 pub use scan_area::ScanArea;
 use scan_area::{AreaPart, spelled};
+pub(crate) use writable_path::vault_path;
 pub use writable_path::{PathProblem, WritablePath, note_path, writable_path};
 
+use crate::canvas_rewrite;
 use crate::parallel_map::parallel_map;
 use crate::vault_files::{self, is_temp_file};
 
@@ -154,12 +156,30 @@ pub enum ScanError {
 /// Deterministic and ordered by path; the result for an area equals the full result restricted to that area.
 /// Fails if the root itself cannot be read. An unreadable file or folder below it is reported in the result, and the scan continues.
 pub fn scan(root: &Path, options: &ScanOptions, area: &ScanArea) -> Result<ScanResult, ScanError> {
-    let mut walk = VaultWalk::new(root, options)?;
+    scan_files(root, options, area, is_markdown)
+}
+
+/// Returns the JSON Canvas documents in the vault at `root` that no rule excludes.
+pub(crate) fn canvases(root: &Path, options: &ScanOptions) -> Result<Vec<ScannedFile>, ScanError> {
+    Ok(scan_files(root, options, &ScanArea::WHOLE, is_canvas)?.found)
+}
+
+/// Returns true for the files that a scan reads, by their extension.
+type FileKind = fn(&Path) -> bool;
+
+/// Scans `area` for the files of a kind.
+fn scan_files(
+    root: &Path,
+    options: &ScanOptions,
+    area: &ScanArea,
+    is_wanted: FileKind,
+) -> Result<ScanResult, ScanError> {
+    let mut walk = VaultWalk::new(root, options, is_wanted)?;
     let mut level = vec![PendingFolder::top(walk.root.clone(), area.part())];
     while !level.is_empty() {
         let mut inner = Vec::new();
         for folders in level.chunks(FOLDERS_AT_ONCE) {
-            for (folder, listing) in folders.iter().zip(list(folders)) {
+            for (folder, listing) in folders.iter().zip(list(folders, is_wanted)) {
                 match listing.and_then(|listing| walk.folder(folder, listing)) {
                     Ok(folders) => inner.extend(folders),
                     Err(source) if folder.path == walk.root => {
@@ -331,10 +351,10 @@ impl FolderEntry {
     }
 
     /// Returns the kind of the entry, following links, with as few system calls as possible.
-    fn inspect(&self) -> std::io::Result<EntryKind> {
+    fn inspect(&self, is_wanted: FileKind) -> std::io::Result<EntryKind> {
         match self.kind {
             Some(kind) if kind.is_dir() => return Ok(EntryKind::Folder),
-            Some(kind) if !kind.is_symlink() && !is_markdown(&self.path) => {
+            Some(kind) if !kind.is_symlink() && !is_wanted(&self.path) => {
                 return Ok(EntryKind::Other);
             }
             Some(_) | None => {}
@@ -342,8 +362,8 @@ impl FolderEntry {
         let facts = self.path.metadata()?;
         Ok(if facts.is_dir() {
             EntryKind::Folder
-        } else if is_markdown(&self.path) {
-            EntryKind::Markdown {
+        } else if is_wanted(&self.path) {
+            EntryKind::Wanted {
                 facts: file_facts(&facts),
                 is_regular: facts.is_file(),
                 has_other_names: has_other_names(&facts),
@@ -357,18 +377,24 @@ impl FolderEntry {
 /// The kind of an entry.
 enum EntryKind {
     Folder,
-    Markdown { facts: FileMetadata, is_regular: bool, has_other_names: bool },
+    /// A file of the kind that is scanned for.
+    Wanted {
+        facts: FileMetadata,
+        is_regular: bool,
+        has_other_names: bool,
+    },
     Other,
 }
 
 /// Lists `folders` and reads the metadata of their entries, in parallel if there are many.
 fn list(
     folders: &[PendingFolder],
+    is_wanted: FileKind,
 ) -> Vec<std::io::Result<(FolderListing, Vec<std::io::Result<EntryKind>>)>> {
     let listings = on_all_cores(folders, PendingFolder::list);
     let names: Vec<&FolderEntry> =
         listings.iter().flatten().flat_map(|listing| &listing.names).collect();
-    let mut kinds = on_all_cores(&names, |entry| entry.inspect()).into_iter();
+    let mut kinds = on_all_cores(&names, |entry| entry.inspect(is_wanted)).into_iter();
     let mut with_kinds = |listing: FolderListing| {
         let kinds = kinds.by_ref().take(listing.names.len()).collect();
         (listing, kinds)
@@ -407,6 +433,7 @@ struct IgnoreRules {
 
 struct VaultWalk {
     root: PathBuf,
+    is_wanted: FileKind,
     include: Gitignore,
     exclude: Gitignore,
     max_file_bytes: u64,
@@ -419,9 +446,10 @@ struct VaultWalk {
 }
 
 impl VaultWalk {
-    fn new(root: &Path, options: &ScanOptions) -> Result<Self, ScanError> {
+    fn new(root: &Path, options: &ScanOptions, is_wanted: FileKind) -> Result<Self, ScanError> {
         let root = real(root)?;
         Ok(Self {
+            is_wanted,
             include: globs(&root, &options.include)?,
             exclude: globs(&root, &options.exclude)?,
             max_file_bytes: options.max_file_bytes,
@@ -449,7 +477,7 @@ impl VaultWalk {
             if let Some(reason) = hidden(name) {
                 self.leftover_temp_files
                     .extend(name.to_str().is_some_and(is_temp_file).then(|| path.clone()));
-                if let Ok(EntryKind::Folder | EntryKind::Markdown { .. }) = kind {
+                if let Ok(EntryKind::Folder | EntryKind::Wanted { .. }) = kind {
                     let is_dir = matches!(kind, Ok(EntryKind::Folder));
                     self.skip(path, is_dir, reason.to_owned(), false);
                 }
@@ -457,13 +485,13 @@ impl VaultWalk {
             }
             match kind {
                 Ok(EntryKind::Folder) => inner.extend(self.enter(folder, entry, rules.as_ref())),
-                Ok(EntryKind::Markdown { facts, is_regular, has_other_names }) => {
+                Ok(EntryKind::Wanted { facts, is_regular, has_other_names }) => {
                     self.has_path_aliases |= is_link || has_other_names;
                     self.file(entry, facts, is_regular, rules.as_deref());
                 }
                 // It was deleted after the folder was listed, or before it was requested.
                 Err(error) if is_gone(&error) && !is_link => {}
-                Err(error) if is_markdown(path) => {
+                Err(error) if (self.is_wanted)(path) => {
                     let reason = if is_link {
                         "it is a symbolic link whose target cannot be reached".to_owned()
                     } else {
@@ -656,6 +684,11 @@ fn globs(root: &Path, globs: &[String]) -> Result<Gitignore, ScanError> {
         builder.add_line(None, glob).map_err(|error| failed(glob, &error))?;
     }
     builder.build().map_err(|error| failed(&globs.join(", "), &error))
+}
+
+fn is_canvas(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case(canvas_rewrite::EXTENSION))
 }
 
 fn is_markdown(path: &Path) -> bool {

@@ -4,14 +4,19 @@ use std::error::Error as _;
 
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
+use weft_model::escape;
 use weft_proto::rename_field;
 
 /// Formats a status as a message with advice; renames the field at its start as `renamed` says.
 pub(crate) fn of_status(status: &Status, renamed: &[(&str, &str)]) -> String {
     let message = &*rename_field(status.message(), renamed);
+    let message = escape::one_line(message);
     let info = status.get_details_error_info();
     let reason = info.as_ref().map_or("", |info| info.reason.as_str());
     match status.code() {
+        Code::NotFound if reason == "UNKNOWN_FRAGMENT" => {
+            format!("{message}. Call again with one of its headings, or without `#`.")
+        }
         Code::NotFound => {
             // The message lists similar names, if there are any.
             let is_near = info.as_ref().is_some_and(|info| info.metadata.contains_key("near_1"));

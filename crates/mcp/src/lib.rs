@@ -17,6 +17,7 @@ mod http_server;
 mod mcp_server;
 mod output_text;
 mod service_clients;
+mod stdio_transport;
 mod tools;
 
 pub use http_server::{HttpServer, PATH};

@@ -11,6 +11,7 @@ use tonic::body::Body;
 use tonic::codegen::{Service, StdError};
 
 use crate::service_clients::Clients;
+use crate::stdio_transport::{self, StdioTransport};
 use crate::tools::{self, TOOLS};
 
 /// Instructions for models that use the tools.
@@ -56,7 +57,8 @@ impl Server {
     /// Serves over standard input and output until the input ends. Nothing else may write to standard output meanwhile.
     pub async fn over_stdio(self) -> Result<(), StdioError> {
         use rmcp::service::ServerInitializeError;
-        match self.serve(rmcp::transport::stdio()).await {
+        let transport = StdioTransport::new(tokio::io::stdin(), tokio::io::stdout());
+        match self.serve(transport).await {
             Ok(running) => {
                 running.waiting().await?;
                 Ok(())
@@ -97,7 +99,8 @@ impl ServerHandler for Server {
             let reason = "`name` must be the name of a tool, and `arguments`, if given, an object";
             return Err(ErrorData::invalid_params(reason, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+        let reason = stdio_transport::unknown_method(&method);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, reason, None))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -17,10 +17,10 @@ pub(crate) const NO_NOTES: &str = "There are no notes: nothing is indexed yet, o
 pub(crate) const NOTHING_FOUND: &str =
     "No note was found. Use other words, fewer words, or a wider filter.\n";
 
-/// Returns `text` on one line, cut after [`MAX_LINE_CHARS`].
+/// Returns `text` on one line without hidden controls, cut after [`MAX_LINE_CHARS`].
 pub(crate) fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let mut text = words.join(" ");
+    let mut text = escape::one_line(&words.join(" ")).into_owned();
     if let Some((cut, _)) = text.char_indices().nth(MAX_LINE_CHARS) {
         text.truncate(cut);
         text.push('…');
@@ -69,7 +69,10 @@ pub(crate) fn counted(n: usize, what: &str) -> String {
 
 /// Formats the warnings of an answer, one line each.
 pub(crate) fn warnings(warnings: &[OutputWarning]) -> String {
-    warnings.iter().map(|OutputWarning { message, .. }| format!("Warning: {message}.\n")).collect()
+    let line = |OutputWarning { message, .. }: &OutputWarning| {
+        format!("Warning: {}.\n", escape::one_line(message))
+    };
+    warnings.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -78,7 +81,7 @@ mod tests {
 
     #[test]
     fn lines_are_joined_and_truncated() {
-        assert_eq!(line(" a\n b\tc "), "a b c");
+        assert_eq!(line(" a\n b\tc\u{202e}\u{1b} "), "a b c\\u{202e}\\u{1b}");
         let cut = line(&"ö".repeat(MAX_LINE_CHARS + 1));
         assert_eq!(cut.chars().count(), MAX_LINE_CHARS + 1);
         assert!(cut.ends_with('…'));

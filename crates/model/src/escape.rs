@@ -1,6 +1,55 @@
-//! Escaping of text in rendered Markdown and XML.
+//! Escaping of text in lines of output, and in rendered Markdown and XML.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
+
+/// Returns true for characters that a reader cannot see and that change the lines or the order of a text: control characters, separators of lines and paragraphs, and marks of bidirectional text.
+///
+/// Source: Unicode 16, properties `Bidi_Control` and `General_Category` (`Cc`, `Zl`, `Zp`).
+#[must_use]
+pub fn is_hidden_control(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// Returns a name, tag, key or type as a single line in which every hidden control is visible: `\n`, `\u{202e}`.
+///
+/// Text chosen by a note can then neither begin a line of output nor change how the rest of the line is shown.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    with_visible(text, is_hidden_control)
+}
+
+/// Returns a text of several lines in which control characters are visible, except line feeds and tabs. The carriage return of a line ending is removed.
+///
+/// Marks of bidirectional text stay: they order the words of a line and end with it.
+#[must_use]
+pub fn lines(text: &str) -> Cow<'_, str> {
+    let text = if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() };
+    let is_escaped = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    match text {
+        Cow::Borrowed(text) => with_visible(text, is_escaped),
+        Cow::Owned(text) => Cow::Owned(with_visible(&text, is_escaped).into_owned()),
+    }
+}
+
+/// Escapes the characters that `is_escaped` selects, as Rust writes them.
+fn with_visible(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let Some(first) = text.find(&is_escaped) else { return text.into() };
+    let mut out = String::with_capacity(text.len() + "\\u{202e}".len());
+    out.push_str(&text[..first]);
+    for c in text[first..].chars() {
+        if is_escaped(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
 
 /// Returns a code fence that `text` cannot close: longer than any run of backticks in it, and at least three.
 #[must_use]
@@ -13,7 +62,7 @@ pub fn fence(text: &str) -> String {
 #[must_use]
 pub fn link_destination(uri: &str) -> String {
     let needs_brackets =
-        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '(' | ')' | '\\' | '&');
+        |c: char| is_hidden_control(c) || c.is_whitespace() || matches!(c, '(' | ')' | '\\' | '&');
     if !uri.is_empty() && !uri.starts_with('<') && !uri.chars().any(needs_brackets) {
         return uri.to_owned();
     }
@@ -21,8 +70,13 @@ pub fn link_destination(uri: &str) -> String {
     for c in uri.chars() {
         match c {
             '<' | '>' | '\\' | '&' => out.extend(['\\', c]),
-            // Writing to a string cannot fail.
-            _ if c.is_control() => drop(write!(out, "%{:02X}", u32::from(c))),
+            _ if is_hidden_control(c) => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    // Writing to a string cannot fail.
+                    let _ = write!(out, "%{byte:02X}");
+                }
+            }
             _ => out.push(c),
         }
     }
@@ -30,8 +84,12 @@ pub fn link_destination(uri: &str) -> String {
     out
 }
 
-/// Characters that [`xml`] must also escape in an attribute: quotes end it, and parsers replace line breaks and tabs with spaces.
-pub const XML_ATTRIBUTE: &[char] = &['"', '\n', '\t'];
+/// Characters that [`xml`] must also escape in an attribute: quotes end it, parsers replace line breaks and tabs with spaces, and other hidden controls change how the line is shown.
+pub const XML_ATTRIBUTE: &[char] = &[
+    '"', '\n', '\t', '\u{85}', '\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}',
+    '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}',
+    '\u{2069}',
+];
 
 /// Escapes `text` so that an XML parser restores it: markup, carriage returns, and the characters of `also`.
 ///
@@ -47,8 +105,7 @@ pub fn xml(text: &str, also: &[char]) -> String {
             // Parsers replace a bare carriage return with a line feed.
             '\r' => out.push_str("&#13;"),
             '"' if also.contains(&c) => out.push_str("&quot;"),
-            '\n' if also.contains(&c) => out.push_str("&#10;"),
-            '\t' if also.contains(&c) => out.push_str("&#9;"),
+            _ if also.contains(&c) => drop(write!(out, "&#{};", u32::from(c))),
             '\n' | '\t' => out.push(c),
             '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             _ => out.push(c),
@@ -60,6 +117,38 @@ pub fn xml(text: &str, also: &[char]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_controls_become_visible() {
+        let cases = [
+            ("a b", "a b", "a b"),
+            ("", "", ""),
+            ("a\n\tb\r\nc\rd", "a\\n\\tb\\r\\nc\\rd", "a\n\tb\nc\\rd"),
+            ("x\u{1b}[31m\0", "x\\u{1b}[31m\\u{0}", "x\\u{1b}[31m\\u{0}"),
+            ("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c", "a\u{202e}b\u{2028}c"),
+            (
+                "שלום 👩\u{200d}🌾 e\u{301}",
+                "שלום 👩\u{200d}🌾 e\u{301}",
+                "שלום 👩\u{200d}🌾 e\u{301}",
+            ),
+        ];
+        for (text, line, several) in cases {
+            assert_eq!((&*one_line(text), &*lines(text)), (line, several), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_escaped_line_is_one_line_without_hidden_controls() {
+        for c in (0..=0x3_ffff).filter_map(char::from_u32) {
+            let text = format!("a{c}b");
+            let line = one_line(&text);
+            assert_eq!(line.lines().count(), 1, "{c:?}");
+            assert!(!line.contains(is_hidden_control), "{c:?}");
+            let attribute = xml(&text, XML_ATTRIBUTE);
+            assert!(c.is_control() || !attribute.contains(is_hidden_control), "{c:?}");
+            assert!(!link_destination(&text).contains(is_hidden_control), "{c:?}");
+        }
+    }
 
     #[test]
     fn fence_is_longer_than_any_run_of_backticks() {
@@ -77,6 +166,7 @@ mod tests {
             ("", "<>"),
             ("<a>&\\", "<\\<a\\>\\&\\\\>"),
             ("a\nb", "<a%0Ab>"),
+            ("a\u{202e}b", "<a%E2%80%AEb>"),
         ];
         for (uri, expected) in cases {
             assert_eq!(link_destination(uri), expected, "{uri:?}");

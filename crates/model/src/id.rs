@@ -158,6 +158,26 @@ pub fn segments<'a>(folder: &'a str, name: &'a str) -> Vec<&'a str> {
     parts
 }
 
+/// Returns true if `text` is a UUID, which identifies a block in Logseq.
+#[must_use]
+pub fn is_uuid(text: &str) -> bool {
+    const LENGTHS: [usize; 5] = [8, 4, 4, 4, 12];
+    let parts = text
+        .split('-')
+        .map(|part| if part.bytes().all(|byte| byte.is_ascii_hexdigit()) { part.len() } else { 0 });
+    parts.eq(LENGTHS)
+}
+
+/// Splits the destination of a Markdown link, which is a URL, before the `?` of its query: `("a.md", "?plain=1")`.
+///
+/// The query is empty if nothing or white space follows the `?`, as in the name of a note (`Why?`, `Why? Because`).
+#[must_use]
+pub fn split_query(destination: &str) -> (&str, &str) {
+    let (path, query) = destination.split_at(destination.find('?').unwrap_or(destination.len()));
+    let is_query = !path.is_empty() && query.len() > 1 && !query.contains(char::is_whitespace);
+    if is_query { (path, query) } else { (destination, "") }
+}
+
 /// Returns `name` without its Markdown extension, if it has one after a non-empty stem.
 #[must_use]
 pub fn without_markdown_extension(name: &str) -> &str {
@@ -178,6 +198,20 @@ pub fn without_markdown_extension(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn query_begins_at_first_question_mark() {
+        for (destination, path, query) in [
+            ("a.md?plain=1", "a.md", "?plain=1"),
+            ("a/?x=1?y", "a/", "?x=1?y"),
+            ("a.md", "a.md", ""),
+            ("Why?", "Why?", ""),
+            ("Why? Because", "Why? Because", ""),
+            ("?x=1", "?x=1", ""),
+        ] {
+            assert_eq!(split_query(destination), (path, query), "{destination}");
+        }
+    }
 
     #[test]
     fn path_splits_into_folder_name_and_stem() {

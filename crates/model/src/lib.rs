@@ -14,6 +14,7 @@
 
 pub mod chunk;
 pub mod escape;
+pub mod fragment;
 pub mod id;
 pub mod link;
 pub mod note;

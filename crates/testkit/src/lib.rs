@@ -1,8 +1,9 @@
-//! Shared test support: notebooks from a drawing or a seed, a model of Doughnut, an HTTP server, and a disk that fails.
+//! Shared test support: notebooks from a drawing or a seed, a model of Doughnut, an HTTP server, a disk that fails, and notes that forge output.
 #![forbid(unsafe_code)]
 
 pub mod doughnut_model;
 mod failing_disk;
+pub mod forged_lines;
 pub mod http_stub;
 pub mod notebook;
 mod random;

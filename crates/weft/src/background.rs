@@ -82,9 +82,9 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
                 Some(given) if given.ends_with(":0") => chosen().or(address),
                 _ => address,
             };
-            Hint::daemon(address).command(&["stop"])
+            Hint::daemon(address).command("stop", &[], &[])
         }
-        (path, _) => Hint::daemon(Some(&format!("unix:{path}"))).command(&["stop"]),
+        (path, _) => Hint::daemon(Some(&format!("unix:{path}"))).command("stop", &[], &[]),
     };
     say(&print::detached(&status, child.id(), &log, &stop));
     Ok(())

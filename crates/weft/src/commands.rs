@@ -107,7 +107,7 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
             let request =
                 GetNoteRequest { name: note.join(" "), max_links, ..GetNoteRequest::default() };
             let call = async |client: &Client, it| client.notes().get_note(it).await;
-            answer(global, request, call, |_| &[], print::note).await
+            answer(global, request, call, |it| &it.warnings, print::note).await
         }
         Command::List { limit, page_token, filter } => {
             let request = ListNotesRequest {
@@ -247,7 +247,7 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
         }
         let answer = client.admin().status(StatusRequest {}).await?.into_inner();
         render(global.format, &answer, |answer| {
-            let hint = client.hint.command(&["search", "a question in your own words"]);
+            let hint = client.hint.command("search", &["a question in your own words"], &[]);
             let none = "the vault contains no .md or .markdown files; `weft coverage` lists the skipped files";
             let after =
                 if answer.note_count == 0 { print::warning(none) } else { print::next(&[&hint]) };

@@ -174,7 +174,7 @@ pub(crate) async fn run(global: &Global, args: ContextArgs) -> Result<(), Failur
         (Some(_), Some(rendered)) => {
             // A pipe receives the exact bytes; for a terminal, control characters are escaped.
             if std::io::stdout().is_terminal() {
-                write(&print::harmless(rendered))?;
+                write(&print::harmless_lines(rendered))?;
             } else {
                 write_plain(rendered)?;
             }

@@ -6,6 +6,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 use weft_daemon::config::{ConfigError, Problem, SettingOrigin};
 use weft_daemon::{IndexError, OpenVaultsError, ServeError, StoreError, is_full};
+use weft_model::escape;
 
 use crate::flags::in_flags;
 
@@ -111,19 +112,23 @@ impl From<Status> for Failure {
             | Code::DataLoss
             | Code::Unauthenticated => REFUSED,
         };
+        // The message may contain names of notes.
+        let message = escape::one_line(status.message());
         let failure = if is_local {
-            Self::new(
-                code,
-                format!("no response in time, or the connection was lost ({})", status.message()),
-            )
+            Self::new(code, format!("no response in time, or the connection was lost ({message})"))
         } else {
-            Self::new(code, in_flags(status.message()))
+            Self::new(code, in_flags(&message))
         };
         match status.get_details_error_info() {
             Some(info) if info.reason == "UNKNOWN_NOTE" => match info.metadata.get("near_1") {
-                Some(similar) => failure.hint(format!("did you mean `{similar}`?")),
+                Some(similar) => {
+                    failure.hint(format!("did you mean `{}`?", escape::one_line(similar)))
+                }
                 None => failure.hint("`weft list` lists all notes"),
             },
+            Some(info) if info.reason == "UNKNOWN_FRAGMENT" => {
+                failure.hint("leave out `#` and what follows it for the whole note")
+            }
             Some(info) if ["NO_TOKEN", "UNKNOWN_TOKEN"].contains(&info.reason.as_str()) => failure
                 .hint("pass one with --token-file FILE or WEFT_TOKEN; the Unix socket (--addr unix:PATH) needs none"),
             Some(info) if info.reason == "READ_ONLY" => failure

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use weft_model::escape::is_hidden_control;
+
 use crate::client::SET;
 use crate::connection::is_connection_setting;
 
@@ -48,12 +50,22 @@ impl Hint {
         Self::new(vaults.chain(store.map(|path| flag("--store", path))).collect(), false)
     }
 
-    /// Formats a command with these words, quoted for a shell.
-    pub(crate) fn command(&self, words: &[&str]) -> String {
-        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    /// Formats a command with these names of notes and further flags, quoted for a shell.
+    ///
+    /// A name that begins with `-` follows `--`, so that it is not a flag.
+    pub(crate) fn command(&self, command: &str, names: &[&str], flags: &[&str]) -> String {
+        let words = |words: &[&str]| -> String {
+            words.iter().map(|word| format!(" {}", quoted(word))).collect()
+        };
         let inherited: String =
             self.inherited().map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect();
-        format!("{} {}{}{inherited}", self.program, words.join(" "), self.target)
+        let flags = format!("{}{}{inherited}", words(flags), self.target);
+        let names_or_flags = if names.iter().any(|name| name.starts_with('-')) {
+            format!("{flags} --{}", words(names))
+        } else {
+            format!("{}{flags}", words(names))
+        };
+        format!("{} {command}{names_or_flags}", self.program)
     }
 
     /// Returns the given flags of [`INHERITED_FLAGS`] with their values, except settings that a daemon would ignore.
@@ -93,12 +105,29 @@ impl Hint {
     }
 }
 
+/// Quotes a word for a shell. Hidden controls are escaped in `$'…'`, so that the command remains one line.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if word.contains(is_hidden_control) {
+        return format!("$'{}'", word.chars().map(escaped).collect::<String>());
+    }
+    // Zsh replaces `=name` by the path of a command.
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Escapes a character for `$'…'`: hidden controls as octal bytes, which no digit after them can extend.
+fn escaped(c: char) -> String {
+    match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if is_hidden_control(c) => {
+            let mut bytes = [0; 4];
+            c.encode_utf8(&mut bytes).bytes().map(|byte| format!("\\{byte:03o}")).collect()
+        }
+        c => c.to_string(),
     }
 }
 
@@ -108,32 +137,44 @@ mod tests {
 
     #[test]
     fn words_are_quoted_for_a_shell() {
-        for (word, expected) in
-            [("a/b.md", "a/b.md"), ("why do", "'why do'"), ("it's", r"'it'\''s'"), ("", "''")]
-        {
+        for (word, expected) in [
+            ("a/b.md", "a/b.md"),
+            ("why do", "'why do'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("$(rm -r .); `x`", "'$(rm -r .); `x`'"),
+            ("=ls", "'=ls'"),
+            ("~", "'~'"),
+            ("a\nit's\\", r"$'a\012it\'s\\'"),
+            ("a\u{202e}1", r"$'a\342\200\2561'"),
+        ] {
             assert_eq!(quoted(word), expected);
         }
         let words = ["related", "a b", "--resume=x", "--budget", "9", "--resume", "y", "--", "-c"];
         let folders = Hint::vaults(&["my notes".into()], Some(Path::new("/s")));
-        assert!(folders.command(&["get", "x"]).ends_with(" get x --vault 'my notes' --store /s"));
+        let get = folders.command("get", &["x"], &[]);
+        assert!(get.ends_with(" get x --vault 'my notes' --store /s"), "{get}");
+        let dash = folders.command("related", &["-dash", "x"], &["--body-links"]);
+        let expected = " related --body-links --vault 'my notes' --store /s -- -dash x";
+        assert!(dash.ends_with(expected), "{dash}");
         let hint = Hint {
             program: "weft".into(),
             target: " --vault 'my notes'".into(),
             uses_daemon: false,
             words: words.map(String::from).to_vec(),
         };
-        assert_eq!(hint.command(&["get", "a b"]), "weft get 'a b' --vault 'my notes'");
+        assert_eq!(hint.command("get", &["a b"], &[]), "weft get 'a b' --vault 'my notes'");
         assert_eq!(hint.again("--resume", "z"), "weft related 'a b' --budget 9 --resume z -- -c");
         let words =
             ["get", "--as-of=3", "--set", "embedding.model=none", "--limit", "5", "--", "--set"];
         let hint = Hint { words: words.map(String::from).to_vec(), ..hint };
         assert_eq!(
-            hint.command(&["list"]),
+            hint.command("list", &[], &[]),
             "weft list --vault 'my notes' --as-of 3 --set embedding.model=none"
         );
         let words = ["serve", "--set=search.snippets=0", "--set", "server.address=127.0.0.1:7"];
         let hint = Hint { uses_daemon: true, words: words.map(String::from).to_vec(), ..hint };
-        let command = hint.command(&["list"]);
+        let command = hint.command("list", &[], &[]);
         assert_eq!(command, "weft list --vault 'my notes' --set server.address=127.0.0.1:7");
     }
 }

@@ -88,7 +88,7 @@ pub(crate) async fn run(
         Some(text) => {
             aside(&account);
             if std::io::stdout().is_terminal() {
-                print::harmless(text)
+                print::harmless_lines(text)
             } else {
                 // A pipe receives the exact bytes; for a terminal, control characters are escaped.
                 write_plain(text)?;

@@ -160,9 +160,11 @@ async fn announce(
     progress.end();
     output.say(&print::serving(&status, output.address, output.socket));
     let Some(question) = question else {
-        output.say(&print::next(&[&client
-            .hint
-            .command(&["search", "a question in your own words"])]));
+        output.say(&print::next(&[&client.hint.command(
+            "search",
+            &["a question in your own words"],
+            &[],
+        )]));
         return Ok(());
     };
     let request = SearchRequest { query: question.to_owned(), ..SearchRequest::default() };

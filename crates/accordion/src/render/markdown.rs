@@ -130,7 +130,7 @@ fn inline(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\\' | '[' | ']' | '`' | '<' | '*' | '_' | '&' => out.extend(['\\', letter]),
-            _ if letter.is_control() => out.push(' '),
+            _ if escape::is_hidden_control(letter) => out.extend(letter.escape_default()),
             _ => out.push(letter),
         }
     }

@@ -157,6 +157,13 @@ test("a bidirectional control character in a name does not affect the text after
   });
 });
 
+test("hidden characters in a name are visible", async () => {
+  await visit(daemon, "#/note?uri=over", async (page) => {
+    await page.locator(".body").waitFor();
+    assert.equal((await page.locator("h1#title").textContent())?.trim(), "Over \\u{202e}turn");
+  });
+});
+
 test("a long title leaves room for the text on a small screen", async () => {
   await visit(
     daemon,

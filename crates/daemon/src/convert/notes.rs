@@ -91,6 +91,8 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         hash,
         generation,
         same_name,
+        section,
+        warnings,
     } = answer;
     let headings = headings.into_iter().map(|heading| {
         let weft_model::Heading { level, text, span: Span { start, end } } = heading;
@@ -127,6 +129,8 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         link_count: count(n_links),
         backlink_count: count(n_backlinks),
         truncated,
+        section: section.map(span),
+        warnings: super::warnings(warnings),
     }
 }
 
@@ -151,8 +155,12 @@ fn link(link: engine::NoteLink) -> wire::LinkView {
         resolved,
         fragment,
         display,
-        span: span.map(|Span { start, end }| wire::Span { start, end }),
+        span: span.map(self::span),
     }
+}
+
+const fn span(Span { start, end }: Span) -> wire::Span {
+    wire::Span { start, end }
 }
 
 pub(super) fn object_of(fields: BTreeMap<String, Value>) -> Struct {

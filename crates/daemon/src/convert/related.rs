@@ -63,7 +63,7 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         skipped,
         skipped_truncated,
     } = answer.view();
-    let engine::RelatedAnswer { found: _, snapshot, resume_token, rendered, warnings } = answer;
+    let engine::RelatedAnswer { found: _, texts, resume_token, rendered, warnings } = answer;
     wire::RelatedResponse {
         focus_note: Some(focus_note(focus)),
         related_notes: related_notes.into_iter().map(related_note).collect(),
@@ -74,7 +74,7 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         skipped: skipped.into_iter().map(skipped_note).collect(),
         skipped_truncated,
         resume_token: resume_token.clone(),
-        generation: snapshot.generation,
+        generation: texts.snapshot.generation,
         rendered: rendered.clone(),
         warnings: super::warnings(warnings.clone()),
     }

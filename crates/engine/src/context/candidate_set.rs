@@ -16,7 +16,7 @@ use crate::related::refused;
 use crate::search::Ranking;
 use crate::search::evidence::evidence_of_place;
 use crate::walk::TreeWalkRequest;
-use crate::{Engine, EngineError, Warning, ambiguity, resolve_note};
+use crate::{Engine, EngineError, Warning, ambiguity, named_part, resolve_part};
 
 /// Minimum score at which a best hit scores as a named note: a lower score hardly relates to the query.
 ///
@@ -31,11 +31,34 @@ const MAX_NOTES: usize = 10_000;
 pub(super) struct CandidateSet<'s> {
     pub(super) focus: Option<Candidate<NoteText<'s>>>,
     pub(super) candidates: Vec<Candidate<NoteText<'s>>>,
+    /// The parts of notes that were named by a fragment.
+    pub(super) parts: NoteMap<Span>,
     pub(super) truncated_by: Vec<ContextSource>,
     pub(super) warnings: Vec<Warning>,
 }
 
 impl CandidateSet<'_> {
+    /// Restricts each note of which a part was named to that part, whatever its source.
+    fn restrict_to_parts(&mut self, snapshot: &Snapshot) {
+        let Self { focus, candidates, parts, .. } = self;
+        if parts.is_empty() {
+            return;
+        }
+        for candidate in focus.iter_mut().chain(candidates) {
+            let found = snapshot.notes.find_exact(candidate.uri.as_str());
+            let part = found.and_then(|found| parts.get(&found.note?));
+            if let (CandidateState::Found(text), Some(part)) = (&mut candidate.state, part) {
+                *text = text.with_part(*part);
+            }
+        }
+    }
+
+    /// Adds a named part of a note. Of several parts, everything from the first to the last is included.
+    fn add_part(&mut self, note: NoteId, part: Span) {
+        let parts = self.parts.entry(note).or_insert(part);
+        *parts = Span::new(parts.start.min(part.start), parts.end.max(part.end));
+    }
+
     /// Adds warnings without repeating any: the filter of a walk may equal the filter of the context.
     fn warn(&mut self, warnings: &[Warning]) {
         for warning in warnings {
@@ -51,9 +74,29 @@ impl CandidateSet<'_> {
 pub(super) struct NoteText<'s> {
     id: NoteId,
     entry: &'s NoteEntry,
+    /// The included part of the body; `None` for the whole body.
+    part: Option<Span>,
     length: Chars,
     best_chunk: Option<Span>,
     passages: Rc<[Passage]>,
+}
+
+impl<'s> NoteText<'s> {
+    /// Restricts the text to a part of the body.
+    fn with_part(self, part: Span) -> Self {
+        Self { part: Some(part), length: Chars::of(part.slice(&self.entry.body)), ..self }
+    }
+
+    fn text(&self) -> &'s str {
+        self.part.map_or(&self.entry.body, |part| part.slice(&self.entry.body))
+    }
+
+    /// Returns a range of the body as a range of the included part; `None` if it begins elsewhere.
+    fn in_part(&self, span: Span) -> Option<Span> {
+        let Some(part) = self.part else { return Some(span) };
+        let is_inside = part.start <= span.start && span.start < part.end;
+        is_inside.then(|| Span::new(span.start - part.start, span.end.min(part.end) - part.start))
+    }
 }
 
 impl Document for NoteText<'_> {
@@ -62,27 +105,39 @@ impl Document for NoteText<'_> {
     }
 
     fn body(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.entry.body)
+        Cow::Borrowed(self.text())
     }
 
     fn headings(&self) -> Cow<'_, [Heading]> {
-        Cow::Borrowed(&self.entry.note.headings)
+        let headings = &self.entry.note.headings;
+        if self.part.is_none() {
+            return Cow::Borrowed(headings);
+        }
+        let in_part = |heading: &Heading| {
+            Some(Heading { span: self.in_part(heading.span)?, ..heading.clone() })
+        };
+        headings.iter().filter_map(in_part).collect()
     }
 
     fn passages(&self) -> Cow<'_, [Passage]> {
-        Cow::Borrowed(&self.passages)
+        let Some(part) = self.part else { return Cow::Borrowed(&self.passages) };
+        let in_part = |passage: &Passage| {
+            let start = passage.span.start.max(part.start);
+            let end = passage.span.end.min(part.end);
+            let span = (start < end).then(|| Span::new(start - part.start, end - part.start))?;
+            Some(Passage { span, ..*passage })
+        };
+        self.passages.iter().filter_map(in_part).collect()
     }
 
     fn best_chunk(&self) -> Option<Span> {
-        self.best_chunk
+        self.best_chunk.and_then(|chunk| self.in_part(chunk))
     }
 
     /// An empty note duplicates no other note.
     fn copies(&self, other: &Self) -> bool {
         // Comparing the lengths first avoids nearly all comparisons of texts.
-        self.length == other.length
-            && !self.entry.body.trim().is_empty()
-            && self.entry.body == other.entry.body
+        self.length == other.length && !self.text().trim().is_empty() && self.text() == other.text()
     }
 }
 
@@ -128,6 +183,7 @@ impl Engine {
             set.warn(&ranking.warnings);
         }
         self.read_for(snapshot, packing, ranking.as_ref(), &mut set)?;
+        set.restrict_to_parts(snapshot);
         Ok(set)
     }
 
@@ -144,13 +200,21 @@ impl Engine {
             return Err(EngineError::InvalidArgument { field: "notes", reason });
         }
         let scores = &self.contexts.scores;
+        let mut whole: NoteMap<()> = NoteMap::default();
         for note in notes {
             let NamedNote { name, score, distance, relation, via } = note;
             let by_distance = || distance.map_or(scores.named, |distance| scores.at_hop(distance));
             let score = score.unwrap_or_else(by_distance);
-            let found = snapshot.notes.find(name);
+            let (found, fragment) = snapshot.notes.find_part(name);
             set.warnings.extend(ambiguity(snapshot, name, &found));
             let id = found.note;
+            if let Some(id) = id {
+                let part = named_part(snapshot, id, fragment.as_deref(), &mut set.warnings);
+                match part {
+                    Some(part) => set.add_part(id, part),
+                    None => drop(whole.insert(id, ())),
+                }
+            }
             let mut named = match id {
                 Some(id) => candidate(snapshot, id, score),
                 None => missing(Uri::new(name.as_str()), score),
@@ -161,6 +225,7 @@ impl Engine {
             let (relation, via) = (relation.clone(), via.clone());
             set.candidates.push(Candidate { relation, via, ..named });
         }
+        set.parts.retain(|id, _| !whole.contains_key(id));
         Ok(())
     }
 
@@ -175,7 +240,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let FocusSource { name, body_links, sibling_of_target } = focus;
         let scores = &self.contexts.scores;
-        let id = resolve_note(snapshot, name, &mut set.warnings)?;
+        let (id, part) = resolve_part(snapshot, name, &mut set.warnings)?;
         let options = Options {
             body_links: *body_links,
             sibling_of_target: *sibling_of_target,
@@ -199,6 +264,8 @@ impl Engine {
             ..candidate
         };
         let focus = candidate(snapshot, id, scores.named);
+        set.parts.remove(&id);
+        set.parts.extend(part.map(|part| (id, part)));
         set.focus = Some(with(Relation::Focus, focus));
         set.candidates.extend(found.related_notes.iter().map(|related| {
             let level = related.relation.priority().map_or(1, |level| level as usize + 1);
@@ -320,8 +387,8 @@ fn of_walk(error: EngineError) -> EngineError {
 fn candidate(snapshot: &Snapshot, id: NoteId, score: f64) -> Candidate<NoteText<'_>> {
     let uri = snapshot.notes.graph().uri(id).clone();
     let Some(entry) = snapshot.notes.entry(id) else { return missing(uri, score) };
-    let length = Chars::of(&entry.body);
-    let text = NoteText { id, entry, length, best_chunk: None, passages: Rc::default() };
+    let (part, best_chunk, length) = (None, None, Chars::of(&entry.body));
+    let text = NoteText { id, entry, part, length, best_chunk, passages: Rc::default() };
     let title = entry.note.title.clone();
     Candidate { uri, title, score, relation: None, via: None, state: CandidateState::Found(text) }
 }

@@ -108,7 +108,7 @@ pub struct FocusSource {
 /// A note named by the caller.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedNote {
-    /// Anything a link would resolve to.
+    /// Anything a link would resolve to. A fragment restricts the text to that part; of several parts of one note, everything from the first to the last is included.
     pub name: String,
     /// Score, which must be finite. `None` for the score of `distance`, or else of a named note.
     pub score: Option<f64>,

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use weft_accordion::{Decision, PackError, PackRequest, Packing, Summary};
 use weft_index::Snapshot;
 use weft_index::keyword::plain_words;
-use weft_model::Tokens;
 use weft_model::settings::Problems;
+use weft_model::{NoteMap, Span, Tokens};
 
 use candidate_set::CandidateSet;
 pub use messages::{
@@ -109,7 +109,7 @@ impl Engine {
         let evidence = EvidenceSettings { citations, ..settings.evidence.clone() };
         let limits = limits.over(&settings.limits);
         let meter = engine.estimators.meter(estimator.as_deref())?;
-        let CandidateSet { focus, candidates, truncated_by, warnings } =
+        let CandidateSet { focus, candidates, parts, truncated_by, warnings } =
             engine.candidate_set(&snapshot, request)?;
         let words = plain_words(query);
         let mut packing = Packing::new(PackRequest {
@@ -128,7 +128,7 @@ impl Engine {
         })?;
         for decision in &mut packing {
             engine.stop.check()?;
-            if on_piece(piece(&snapshot, decision), snapshot.generation).is_break() {
+            if on_piece(piece(&snapshot, &parts, decision), snapshot.generation).is_break() {
                 return Err(EngineError::Cancelled);
             }
         }
@@ -146,16 +146,46 @@ impl Engine {
             truncated_by,
             warnings,
             packing: profile,
-            passages,
+            passages: moved_reports(&snapshot, &parts, passages),
         })
     }
 }
 
-fn piece(snapshot: &Snapshot, decision: Decision) -> ContextPiece {
+/// Moves the places of passages of a part to those in the body.
+fn moved_reports(
+    snapshot: &Snapshot,
+    parts: &NoteMap<Span>,
+    mut reports: Vec<PassageReport>,
+) -> Vec<PassageReport> {
+    if !parts.is_empty() {
+        for PassageReport { uri, span, .. } in &mut reports {
+            let id = snapshot.notes.find(uri.as_str()).note;
+            let start = id.and_then(|id| parts.get(&id)).map_or(0, |part| part.start);
+            *span = Span::new(span.start + start, span.end + start);
+        }
+    }
+    reports
+}
+
+/// Converts a decision. The ranges of a note of which only a part is included are moved to their place in the body.
+fn piece(snapshot: &Snapshot, parts: &NoteMap<Span>, decision: Decision) -> ContextPiece {
     match decision {
-        Decision::Taken(item) => {
-            let entry = snapshot.notes.find(item.uri.as_str()).note;
-            let entry = entry.and_then(|id| snapshot.notes.entry(id));
+        Decision::Taken(mut item) => {
+            let id = snapshot.notes.find(item.uri.as_str()).note;
+            let start = id.and_then(|id| parts.get(&id)).map_or(0, |part| part.start);
+            let moved = |span: Span| Span::new(span.start + start, span.end + start);
+            item.blocks.iter_mut().for_each(|block| *block = moved(*block));
+            let entry = id.and_then(|id| snapshot.notes.entry(id));
+            if let Some(entry) = entry.filter(|_| start > 0) {
+                let before = Span::new(0, start).slice(&entry.body);
+                let n_lines = before.bytes().filter(|byte| *byte == b'\n').count();
+                let n_lines = u32::try_from(n_lines).unwrap_or(u32::MAX);
+                for passage in &mut item.passages {
+                    passage.span = moved(passage.span);
+                    passage.first_line += n_lines;
+                    passage.last_line += n_lines;
+                }
+            }
             let properties = entry.map(|entry| entry.note.properties.clone()).unwrap_or_default();
             ContextPiece::Item(Box::new(ContextItem { item: *item, properties }))
         }

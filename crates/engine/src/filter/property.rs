@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use jiff::Timestamp;
+use jiff::civil::Date;
 use weft_model::{Value, fold};
 
-use crate::{EngineError, date};
+use crate::EngineError;
+use crate::date::{self, WrittenDate};
 
 /// A condition on a property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,9 +37,6 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// Seconds per day.
-const DAY: i64 = 86_400;
-
 /// A parsed [`PropertyMatch`].
 pub(super) struct PropertyCondition {
     /// Case-folded name.
@@ -50,9 +48,9 @@ pub(super) struct PropertyCondition {
 /// A parsed value by its kind.
 enum ComparisonValue {
     Number(Number),
-    /// A date without a time, in days since 1970: the whole day in UTC.
-    Day(i64),
-    Moment(Timestamp),
+    /// A date without a time: the whole day as written in the note.
+    Day(Date),
+    Moment(WrittenDate),
     /// Any other value, case folded.
     Text(String),
 }
@@ -104,7 +102,7 @@ impl ComparisonValue {
         match (Number::read(text), date::written(text)) {
             (Some(number), _) => Self::Number(number),
             (None, Some(moment)) if has_time() => Self::Moment(moment),
-            (None, Some(moment)) => Self::Day(day_of(moment)),
+            (None, Some(moment)) => Self::Day(moment.civil.date()),
             (None, None) => Self::Text(fold(text)),
         }
     }
@@ -120,8 +118,8 @@ impl ComparisonValue {
         };
         match self {
             Self::Number(expected) => as_number?.order(expected),
-            Self::Day(expected) => Some(day_of(date::written(text)?).cmp(expected)),
-            Self::Moment(expected) => Some(date::written(text)?.cmp(expected)),
+            Self::Day(expected) => Some(date::written(text)?.civil.date().cmp(expected)),
+            Self::Moment(expected) => Some(date::written(text)?.order(expected)),
             Self::Text(expected) => {
                 let is_text = as_number.is_none() && date::written(text).is_none();
                 is_text.then(|| fold(text).cmp(expected))
@@ -157,10 +155,6 @@ impl Number {
             (_, _) => self.nearest.partial_cmp(&other.nearest),
         }
     }
-}
-
-fn day_of(moment: Timestamp) -> i64 {
-    moment.as_second().div_euclid(DAY)
 }
 
 #[cfg(test)]
@@ -223,9 +217,11 @@ mod tests {
             (
                 "a moment and its offset",
                 text("2024-05-09T12:00+02:00"),
-                "2024-05-09T10:00",
+                "2024-05-09T10:00Z",
                 "= <= >=",
             ),
+            ("a moment as written", text("2024-05-09T12:00+02:00"), "2024-05-09T12:00", "= <= >="),
+            ("the day as written", text("2024-05-09T01:00+02:00"), "2024-05-09", "= <= >="),
             ("a text is not a date", text("someday"), "2024-05-09", "!="),
             ("a date is not a text", text("2024-05-09"), "someday", "!="),
             ("any item of a list", list(&["a", "c"]), "b", "!= < <= > >="),

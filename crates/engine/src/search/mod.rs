@@ -348,6 +348,10 @@ impl Engine {
                 no_words()
             });
         }
+        if words.is_phrase_missing() {
+            let message = format!("no note contains the phrase `{text}`; its words were searched");
+            warnings.push(Warning::new(WarningCode::PhraseNotFound, message));
+        }
         let unread_words = words.truncation().words && *mode != SearchMode::Vector;
         let what = QueryTruncation { words: unread_words, ..words.truncation() };
         warnings.extend(unread(what, options.max_terms));

@@ -4,6 +4,7 @@
 mod assembly;
 mod context;
 mod filters;
+mod fragments;
 mod related;
 mod search;
 mod stop;

@@ -255,7 +255,7 @@ impl fmt::Display for MarkdownLink<'_> {
             match c {
                 '&' if !refers => f.write_char('&')?,
                 '[' | ']' | '\\' | '`' | '<' | '&' => write!(f, "\\{c}")?,
-                c if c.is_control() => f.write_char(' ')?,
+                c if escape::is_hidden_control(c) => write!(f, "{}", c.escape_default())?,
                 c => f.write_char(c)?,
             }
         }

@@ -15,6 +15,7 @@
 use std::fmt::Write;
 
 use weft_model::Chars;
+use weft_model::escape::is_hidden_control;
 
 /// Version of this format.
 pub const RECORDS_VERSION: u32 = 1;
@@ -153,8 +154,7 @@ fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             // Readers differ in what they accept as the end of a line.
-            '\u{2028}' | '\u{2029}' => put(&mut out, format_args!("{}", c.escape_unicode())),
-            _ if c.is_control() => put(&mut out, format_args!("{}", c.escape_unicode())),
+            _ if is_hidden_control(c) => put(&mut out, format_args!("{}", c.escape_unicode())),
             _ => {
                 if special(c) {
                     out.push('\\');

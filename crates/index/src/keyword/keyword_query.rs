@@ -101,6 +101,7 @@ pub struct KeywordQuery {
     pub(super) admitted: NoteSet,
     /// Its words in order without the excluded ones, once for each language that yields different terms.
     pub(super) name_words: Vec<Vec<String>>,
+    is_phrase_missing: bool,
     truncation: QueryTruncation,
 }
 
@@ -145,6 +146,12 @@ impl KeywordQuery {
         self.truncation
     }
 
+    /// True if the query is a phrase that no note contains, so that its words are searched separately.
+    #[must_use]
+    pub const fn is_phrase_missing(&self) -> bool {
+        self.is_phrase_missing
+    }
+
     /// Returns the notes that contain all required parts and no excluded one; all notes if the query has neither.
     #[must_use]
     pub const fn admitted(&self) -> &NoteSet {
@@ -170,7 +177,7 @@ impl KeywordReader {
     /// Parses a query. Every text is a valid query.
     ///
     /// - Words are alternatives: a note needs one of them. Stop words of the query's language are left out if there are other words.
-    /// - A `"phrase"` matches its words in sequence. A phrase that no note contains is searched as separate words.
+    /// - A `"phrase"` matches its words in sequence, and is required if it is the whole query apart from exclusions. A phrase that no note contains is searched as separate words.
     /// - `+` before a word or phrase makes it required, `-` excludes it; a word of several tokens (`-e-mail`) counts as a phrase there. A query with only exclusions matches nothing.
     ///
     /// Fails only if the index cannot be read.
@@ -187,6 +194,8 @@ impl KeywordReader {
                 by_alternatives: HashMap::new(),
                 phrases: Vec::new(),
                 n_phrases: 0,
+                is_lone_phrase: false,
+                is_phrase_missing: false,
                 n_typo_words: 0,
                 required: Vec::new(),
                 excluded: Vec::new(),
@@ -206,6 +215,14 @@ impl KeywordReader {
                 .iter()
                 .filter(|(clause, _)| clause.occurrence != Occurrence::MustNot)
                 .any(|(_, words)| words.iter().any(|word| word.kind != TokenKind::Stop));
+            let mut included = analyzed.iter().filter(|(clause, words)| {
+                clause.occurrence != Occurrence::MustNot && !words.is_empty()
+            });
+            let is_lone = |(clause, _): &(Clause<'_>, _)| {
+                clause.is_phrase && clause.occurrence == Occurrence::May
+            };
+            builder.is_lone_phrase =
+                included.next().is_some_and(is_lone) && included.next().is_none();
             for (clause, words) in &analyzed {
                 builder.add_clause(clause, words, has_content)?;
             }
@@ -242,6 +259,10 @@ struct QueryBuilder<'r> {
     phrases: Vec<PhraseDraft>,
     /// Number of phrases looked up.
     n_phrases: usize,
+    /// The query is one phrase, apart from exclusions.
+    is_lone_phrase: bool,
+    /// No note contains that phrase.
+    is_phrase_missing: bool,
     /// Number of words expanded to terms one edit away.
     n_typo_words: usize,
     required: Vec<DocumentMatcher>,
@@ -390,10 +411,11 @@ impl QueryBuilder<'_> {
         has_content: bool,
     ) -> Result<(), KeywordError> {
         let hits = phrase_hits(self.reader, whole)?;
-        if is_required {
+        let is_found = hits.iter().any(|hits| !hits.is_empty());
+        self.is_phrase_missing |= self.is_lone_phrase && !is_found;
+        if is_required || (self.is_lone_phrase && is_found) {
             self.required.push(DocumentMatcher::Hits(hits.clone()));
         }
-        let is_found = hits.iter().any(|hits| !hits.is_empty());
         let mut term_idxs = Vec::new();
         for word in whole.iter().filter(|word| word.kind == TokenKind::Word || !has_content) {
             let Some(term_idx) = self.term(word)? else { continue };
@@ -430,7 +452,9 @@ impl QueryBuilder<'_> {
         let draft = &mut self.terms[term_idx];
         draft.term.count += 1;
         draft.n_outside_phrases += 1;
-        draft.is_required |= is_required;
+        let is_found = draft.term.n_notes > 0;
+        draft.is_required |= is_required || (self.is_lone_phrase && is_found);
+        self.is_phrase_missing |= self.is_lone_phrase && !is_found;
         Ok(())
     }
 
@@ -573,6 +597,7 @@ impl QueryBuilder<'_> {
             matchers,
             admitted,
             name_words,
+            is_phrase_missing: self.is_phrase_missing,
             truncation: self.truncation,
         })
     }

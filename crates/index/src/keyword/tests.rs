@@ -156,6 +156,12 @@ fn required_and_excluded_parts_filter_notes() {
         ("required and excluded", "+soft -moss", Some(&[0])),
         ("a required phrase", "+\"soft and green\"", Some(&[0])),
         ("an excluded phrase", "-\"soft and green\"", Some(&[1, 2])),
+        ("a phrase alone", " \"soft and green\" ", Some(&[0])),
+        ("a phrase alone, with an exclusion", "\"soft and green\" -rust", Some(&[0])),
+        ("a phrase alone, of one word", "\"mail\"", Some(&[2])),
+        ("a phrase that no note contains", "\"green ferns\"", None),
+        ("a word in quotes that no note contains", "\"xyzzy\"", None),
+        ("two phrases", "\"soft and green\" \"and mail\"", None),
         ("a required word of two tokens", "+e-mail", Some(&[2])),
         ("an excluded word of two tokens is a phrase", "-e-ferns", Some(&[0, 1, 2])),
         ("a required unknown word", "fern +xyzzy", Some(&[])),
@@ -170,6 +176,19 @@ fn required_and_excluded_parts_filter_notes() {
             };
             assert_eq!(admitted.as_deref(), *expected, "{name}");
         }
+    }
+    let is_missing =
+        |text: &str| reader.parse(text, &QueryOptions::default()).unwrap().is_phrase_missing();
+    for (text, expected) in [
+        ("\"green ferns\"", true),
+        ("\"green ferns\" -rust", true),
+        ("\"xyzzy\"", true),
+        ("\"soft and green\"", false),
+        ("fern \"green ferns\"", false),
+        ("+\"green ferns\"", false),
+        ("\"\"", false),
+    ] {
+        assert_eq!(is_missing(text), expected, "{text}");
     }
     let admits = |text: &str| reader.parse(text, &typos).unwrap().admitted().len();
     assert_eq!(admits("-fren"), Some(3), "exclusions are not expanded");

@@ -16,6 +16,9 @@ const SUBSTRING_SIMILARITY: f64 = 0.9;
 /// Minimum characters of a name that counts as a part of a longer one.
 const MIN_SUBSTRING_CHARS: usize = 4;
 
+/// Maximum number of places at which a name is split from a fragment.
+const MAX_SPLITS: usize = 8;
+
 /// Maximum bytes of a case-folded name that is compared for similarity: a longer one is not a misspelling.
 const MAX_SIMILAR_BYTES: usize = 512;
 
@@ -25,8 +28,20 @@ impl NoteTable {
     /// If several notes have the title, the first by vault and path is chosen and the others are candidates. `O(notes)` if only a title can match.
     #[must_use]
     pub fn find(&self, text: &str) -> Resolution {
-        let found = self.find_linked(text);
-        if found.note.is_some() { found } else { self.find_by_title(&nfc(text.trim())) }
+        self.find_part(text).0
+    }
+
+    /// Returns the note that a person means by `text`, as [`find`](Self::find) does, and the fragment that names a part of it.
+    #[must_use]
+    pub fn find_part(&self, text: &str) -> (Resolution, Option<String>) {
+        let linked = self.find_linked_part(text);
+        if linked.0.note.is_some() {
+            return linked;
+        }
+        let text = nfc(text.trim());
+        let mut titled = names_with_fragments(&text)
+            .map(|(title, fragment)| (self.find_by_title(title), fragment.map(str::to_owned)));
+        titled.find(|(found, _)| found.note.is_some()).unwrap_or_default()
     }
 
     /// Returns the notes with this title. An exact spelling wins.
@@ -51,11 +66,16 @@ impl NoteTable {
     /// If several vaults have such a note, the first is chosen and the others are candidates.
     #[must_use]
     pub fn find_linked(&self, text: &str) -> Resolution {
-        self.find_exact(text).unwrap_or_else(|| {
-            let roots: Vec<LinkContext<'_>> =
-                self.vaults().map(|(vault, _)| LinkContext { vault, folder: "" }).collect();
-            self.named(&nfc(text.trim()), &roots)
-        })
+        self.find_linked_part(text).0
+    }
+
+    fn find_linked_part(&self, text: &str) -> (Resolution, Option<String>) {
+        if let Some(exact) = self.find_exact(text) {
+            return (exact, None);
+        }
+        let roots: Vec<LinkContext<'_>> =
+            self.vaults().map(|(vault, _)| LinkContext { vault, folder: "" }).collect();
+        self.named(&nfc(text.trim()), &roots)
     }
 
     /// Returns the note whose uri or path, with its extension, is exactly `text`: the first step of [`find`](Self::find).
@@ -83,7 +103,7 @@ impl NoteTable {
         match self.entry(from) {
             Some(entry) => {
                 let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
-                self.named(&nfc(text.trim()), &[from])
+                self.named(&nfc(text.trim()), &[from]).0
             }
             None => self.find(text),
         }
@@ -120,20 +140,15 @@ impl NoteTable {
         if found.is_empty() { find_at(&text.replace('\\', "/")) } else { found }
     }
 
-    /// Returns the note named `text`, or named by the part of it before a fragment or a display text.
-    ///
-    /// File names may contain `#` and `|`; within `[[` and `]]` both always end the name.
-    fn named(&self, text: &str, from: &[LinkContext<'_>]) -> Resolution {
-        let linked = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-        let inner = linked.unwrap_or(text);
-        let whole = linked.is_none().then_some(inner);
-        let cut = inner.split(['#', '|']).next();
-        let mut found = whole.into_iter().chain(cut).map(|name| {
-            let name = name.trim().replace('\\', "/");
+    /// Returns the note named `text`, or named by the part of it before a fragment or a display text, and the fragment.
+    fn named(&self, text: &str, from: &[LinkContext<'_>]) -> (Resolution, Option<String>) {
+        let mut found = names_with_fragments(text).map(|(name, fragment)| {
+            let name = name.replace('\\', "/");
             let name = without_markdown_extension(&name).to_owned();
-            self.resolution(&Target { name, syntax: TargetSyntax::Wikilink }, from)
+            let target = Target { name, syntax: TargetSyntax::Wikilink };
+            (self.resolution(&target, from), fragment.map(str::to_owned))
         });
-        found.find(|found| found.note.is_some()).unwrap_or_default()
+        found.find(|(found, _)| found.note.is_some()).unwrap_or_default()
     }
 
     /// Returns uris of notes whose uri, title or alias is similar to `text`, the most similar first; empty if `text` is blank or too long for a name.
@@ -171,4 +186,30 @@ impl NoteTable {
         let scored = self.by_uri_after(None).map(|(uri, id)| (best[id.index()], uri));
         similar_names::suggestions(scored).into_iter().cloned().collect()
     }
+}
+
+/// Returns the ways to read `text` as a name and a fragment, the longest name first.
+///
+/// File names may contain `#` and `|`; within `[[` and `]]` the first of each always ends the name.
+fn names_with_fragments(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    fn split_at(text: &str, at: usize) -> (&str, Option<&str>) {
+        let fragment = text[at..].trim_start_matches('#').trim();
+        (text[..at].trim(), Some(fragment).filter(|fragment| !fragment.is_empty()))
+    }
+    let linked = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+    let inner = linked.unwrap_or(text);
+    let unlabelled = inner.split('|').next().unwrap_or(inner);
+    let whole = linked.is_none().then_some((inner, None));
+    let bare = (unlabelled.len() < inner.len() && !unlabelled.contains('#'))
+        .then_some((unlabelled.trim(), None));
+    let hashes = unlabelled.rmatch_indices('#').take(MAX_SPLITS).map(|(at, _)| at);
+    let first = unlabelled.find('#');
+    let splits = hashes.chain(first).filter(move |at| linked.is_none() || Some(*at) == first);
+    let linked = linked.is_some().then_some((unlabelled.trim(), None));
+    whole
+        .into_iter()
+        .chain(bare)
+        .chain(splits.map(move |at| split_at(unlabelled, at)))
+        .chain(linked)
+        .filter(|(name, _)| !name.is_empty())
 }

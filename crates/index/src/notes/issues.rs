@@ -1,6 +1,7 @@
 //! Issues with the names and links of a note.
 
-use weft_model::{NoteId, NotePath};
+use weft_model::fragment::NamedPart;
+use weft_model::{Link, NoteId, NotePath, Target};
 
 use super::NoteTable;
 use super::resolve::LinkContext;
@@ -29,6 +30,29 @@ pub enum Issue {
         /// The target as written.
         target: String,
     },
+    /// A link from the vault's root matches no note, but a note elsewhere has this name.
+    NothingAtRoot {
+        /// The target as written.
+        target: String,
+        /// Path of the note elsewhere.
+        other: NotePath,
+    },
+    /// A link names a heading or block that its note does not have.
+    UnknownFragment {
+        /// The target as written.
+        target: String,
+        /// The fragment as written.
+        fragment: String,
+    },
+    /// A link names a heading that its note has several times.
+    AmbiguousFragment {
+        /// The target as written.
+        target: String,
+        /// The fragment as written.
+        fragment: String,
+        /// Fragments that name the other headings.
+        others: Vec<String>,
+    },
 }
 
 impl NoteTable {
@@ -48,13 +72,37 @@ impl NoteTable {
         for (link, (target, at)) in entry.note.links.iter().zip(resolved.targets.iter().zip(0..)) {
             if target.is_some_and(|target| !self.is_note(target)) {
                 issues.push(Issue::UnresolvedLink { target: link.target.name.clone() });
+                issues.extend(self.nothing_at_root(&link.target, from));
             } else if resolved.ambiguous.contains(&at) {
                 let candidates = self.resolution(&link.target, &[from]).candidates;
                 let candidates = candidates.into_iter().filter_map(|id| self.path_of(id));
                 let candidates = candidates.map(NotePath::new).collect();
                 issues.push(Issue::AmbiguousLink { target: link.target.name.clone(), candidates });
             }
+            issues.extend(self.fragment_issue(link, *target));
         }
         issues
+    }
+
+    /// Returns the issue with an unresolved target that begins with `/` if it resolves without it.
+    fn nothing_at_root(&self, target: &Target, from: LinkContext<'_>) -> Option<Issue> {
+        let name = target.name.strip_prefix('/')?.to_owned();
+        let found = self.resolution(&Target { name, syntax: target.syntax }, &[from]);
+        let other = NotePath::new(self.path_of(found.note?)?);
+        Some(Issue::NothingAtRoot { target: target.name.clone(), other })
+    }
+
+    /// Returns the issue with the fragment of a link to `target`.
+    fn fragment_issue(&self, link: &Link, target: Option<NoteId>) -> Option<Issue> {
+        let fragment = link.fragment.clone()?;
+        let section = self.entry(target?)?.section(&fragment);
+        let target = link.target.name.clone();
+        match section {
+            None => Some(Issue::UnknownFragment { target, fragment }),
+            Some(NamedPart { others, .. }) if others.is_empty() => None,
+            Some(NamedPart { others, .. }) => {
+                Some(Issue::AmbiguousFragment { target, fragment, others })
+            }
+        }
     }
 }

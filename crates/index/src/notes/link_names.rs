@@ -1,6 +1,7 @@
 //! The names of notes, and the links that look them up.
 
 use smallvec::SmallVec;
+use weft_model::id::{is_uuid, split_query, without_markdown_extension};
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
 use super::name_index::{self, NameIndex, NoteIds, key_text, vault_key};
@@ -17,7 +18,7 @@ pub(super) fn key(vault: VaultId, name: &str) -> Key {
 
 /// Names in both directions: the notes that have a name, and the notes whose links look it up.
 ///
-/// A target is looked up as a whole and by its last segments; a note is found under its uri, its `id`, its last path segment and its aliases.
+/// A target is looked up as a whole and by its last segments; a note is found under its uri and [its other names](keys_of).
 /// So every note that a link can resolve to is found under one of the link's keys, and a change of names re-resolves only the links that look them up.
 /// Changes take effect once the name indexes have [applied them](NameIndex::apply_staged).
 #[derive(Clone, Debug, Default)]
@@ -133,11 +134,13 @@ fn lookup_names(folder: &str, target: &str) -> SmallVec<[String; 3]> {
 
 /// Returns a shorter form of `name`, tried if nothing matches the whole: without a `#` at its end, or only the timestamp at its front, to the minute or finer, that numbers notes (`202401021200 Title`).
 ///
-/// A Markdown link names a file and has no shorter form.
+/// A Markdown link is a URL; its shorter form is the path without the query.
 pub(super) fn shortened_name(name: &str, syntax: TargetSyntax) -> Option<&str> {
     const MINUTE: usize = "202401021200".len();
     if syntax.is_markdown() {
-        return None;
+        let (path, query) = split_query(name);
+        let path = without_markdown_extension(path).trim_end_matches('/');
+        return (!query.is_empty() && !path.is_empty()).then_some(path);
     }
     if let Some(bare) = name.strip_suffix('#') {
         return Some(bare.trim_end()).filter(|bare| !bare.is_empty());
@@ -161,13 +164,19 @@ pub(super) fn split_vault(target: &str) -> Option<(&str, &str)> {
     (names_both && !name.starts_with(char::is_whitespace)).then_some((vault, name))
 }
 
-/// Returns the names of a note besides its uri: its `id`, its last path segment, its aliases, and the name of the folder it represents.
+/// Returns the names of a note besides its uri: its `id`, its last path segment, its aliases, the name of the folder it represents, and the UUIDs of its blocks.
 pub(super) fn keys_of(entry: &NoteEntry) -> impl Iterator<Item = Key> + '_ {
     let names = std::iter::once(entry.note.path.stem())
         .chain(entry.frontmatter_id())
         .chain(entry.note.aliases.iter().map(String::as_str))
-        .chain(NoteTable::folder_named_by(&entry.note.path));
+        .chain(NoteTable::folder_named_by(&entry.note.path))
+        .chain(block_uuids(entry));
     names.map(|name| key(entry.vault, name))
+}
+
+/// Returns the ids of blocks that are names by themselves.
+fn block_uuids(entry: &NoteEntry) -> impl Iterator<Item = &str> {
+    entry.note.blocks.iter().map(|block| block.id.as_str()).filter(|id| is_uuid(id))
 }
 
 /// True if two versions of a note have the same names and the same effect on the hierarchy.
@@ -178,6 +187,7 @@ pub(super) fn same_names(old: &NoteEntry, new: &NoteEntry) -> bool {
     names(old) == names(new)
         && old.frontmatter_id() == new.frontmatter_id()
         && old.note.aliases == new.note.aliases
+        && block_uuids(old).eq(block_uuids(new))
 }
 
 pub(super) fn last_segment(name: &str) -> &str {

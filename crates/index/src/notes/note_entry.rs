@@ -5,7 +5,8 @@ use std::ops::Deref;
 
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
-use weft_model::{Chunk, Diagnostic, Note, TextHash};
+use weft_model::fragment::{self, NamedPart};
+use weft_model::{Chars, Chunk, Diagnostic, Note, TextHash};
 
 /// Identifies a vault of the snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -109,6 +110,13 @@ pub struct NoteEntry {
 }
 
 impl NoteEntry {
+    /// Returns the part of the body that `fragment` names; `None` if there is no such heading or block.
+    #[must_use]
+    pub fn section(&self, fragment: &str) -> Option<NamedPart> {
+        let n_chars = u32::try_from(Chars::of(&self.body).0).unwrap_or(u32::MAX);
+        fragment::section(fragment, &self.note.headings, &self.note.blocks, n_chars)
+    }
+
     /// Moves the body out of `note`, so that it is held once, and releases unused capacity of its lists.
     #[must_use]
     pub fn new(

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use weft_model::id::{folder_of, segments};
+use weft_model::id::{folder_of, is_uuid, segments};
 use weft_model::text::folds_to;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
@@ -17,7 +17,7 @@ pub struct Resolution {
     pub note: Option<NoteId>,
     /// All notes that match equally well in the deciding step, the chosen one first, the rest by path.
     pub candidates: Vec<NoteId>,
-    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name`, `alias`, `folder`, or `title` (never for links).
+    /// The rule that decided: `uri` (or `id`), `path`, `relative`, `name`, `alias`, `folder`, `block`, or `title` (never for links).
     pub rule: Option<&'static str>,
 }
 
@@ -54,17 +54,22 @@ enum ResolutionStep {
     Alias,
     /// The folder note of the folder at a path.
     Folder,
+    /// The folder note of a folder whose path ends with the name.
+    FolderName,
+    /// The note that contains the block with this UUID.
+    Block,
 }
 
 impl ResolutionStep {
-    /// Returns the steps for `name`, in order. A name with `./` or `../` is only relative, and only a Markdown path may name a folder.
+    /// Returns the steps for `name`, in order. A name with `./` or `../` is only relative, and one that begins with `/` starts at the vault's root.
     fn order(name: &str, syntax: TargetSyntax) -> &'static [Self] {
-        use ResolutionStep::{Alias, Folder, Name, Path, Relative, Uri};
+        use ResolutionStep::{Alias, Block, Folder, FolderName, Name, Path, Relative, Uri};
         match (is_relative(name), syntax.is_markdown()) {
-            (true, true) => &[Relative, Folder],
-            (true, false) => &[Relative],
+            (false, false) if is_uuid(name) => &[Uri, Path, Relative, Name, Alias, Block],
+            (true, _) => &[Relative, Folder],
+            (false, _) if name.starts_with('/') => &[Uri, Path, Alias, Folder],
             (false, true) => &[Relative, Uri, Path, Name, Alias, Folder],
-            (false, false) => &[Uri, Path, Relative, Name, Alias],
+            (false, false) => &[Uri, Path, Relative, Name, Alias, Folder, FolderName],
         }
     }
 
@@ -75,7 +80,8 @@ impl ResolutionStep {
             Self::Relative => "relative",
             Self::Name => "name",
             Self::Alias => "alias",
-            Self::Folder => "folder",
+            Self::Folder | Self::FolderName => "folder",
+            Self::Block => "block",
         }
     }
 }
@@ -132,7 +138,8 @@ struct TargetMatch<'t> {
 impl<'t> TargetMatch<'t> {
     /// Returns the sort key among matches of the same name in `step`: the path, and before it the path's length if only file names count.
     fn order(&self, step: ResolutionStep) -> (usize, &'t str, VaultId) {
-        let n_chars = if step == ResolutionStep::Name { self.path.chars().count() } else { 0 };
+        let is_part = matches!(step, ResolutionStep::Name | ResolutionStep::FolderName);
+        let n_chars = if is_part { self.path.chars().count() } else { 0 };
         (n_chars, self.path, self.vault)
     }
 }
@@ -156,9 +163,9 @@ impl<'t, 'n> Resolver<'t, 'n> {
     /// `vault:name` first resolves `name` from the root of that vault; `dendron://vault/name` resolves there only if the vault is served, and otherwise resolves `name` here.
     /// In every step an exact spelling wins over the case-folded form.
     /// Steps: uri or `id`, vault path, path relative to the linking note (for Markdown links first), suffix or file name (own folder, then shortest path, then lowest), alias (lowest path).
-    /// A Markdown link may finally name a folder: the folder note.
-    /// If nothing matches a name that ends with `#` or begins with a timestamp to the minute, its shorter form is looked up, except for Markdown links.
-    /// `./x` and `../x` are only relative.
+    /// The name may finally be that of a folder, whose folder note is meant; except for Markdown links, the end of the folder's path is enough.
+    /// If nothing matches a name that ends with `#` or begins with a timestamp to the minute, or a Markdown link with a query (`?x`), its shorter form is looked up.
+    /// `./x` and `../x` are only relative, and `/x` is only a path from the root, an alias, or a folder.
     /// Cost: the notes that share the target's last segment, once per name.
     pub(super) fn resolution(
         &mut self,
@@ -303,6 +310,25 @@ impl NoteTable {
                 let folder = resolve_segments(folder, name).map(|parts| fold(&parts.join("/")));
                 let note = folder.and_then(|folder| self.folder_note(from.vault, &folder));
                 found.extend(note.map(|note| (MatchQuality::Exact, note)));
+            }
+            ResolutionStep::Block => {
+                let matcher = NameMatcher::new(name);
+                let quality = |id| {
+                    let blocks = self.entry(id)?.note.blocks.iter();
+                    blocks.filter_map(|block| matcher.quality(&block.id)).min()
+                };
+                found.extend(self.notes_named(from.vault, name, quality));
+            }
+            ResolutionStep::FolderName => {
+                let n_segments = whole.split('/').count();
+                let matcher = NameMatcher::new(whole);
+                let quality = |id| {
+                    let folder = folder_of(self.bare_path(id)?);
+                    let quality = matcher.quality(last_segments(folder, n_segments)?)?;
+                    let note = self.folder_note(from.vault, &fold(folder));
+                    (note == Some(id)).then_some(quality)
+                };
+                found.extend(self.notes_named(from.vault, last_segment(whole), quality));
             }
         }
     }

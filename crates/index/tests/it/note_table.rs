@@ -12,15 +12,17 @@ use weft_index::notes::{
     Change, FileMetadata, Issue, NoteEntry, NoteTable, Resolution, VaultId, VaultInfo,
 };
 use weft_model::link::INLINE_TYPE;
-use weft_model::{Link, LinkSource, Note, NoteId, NotePath, Target, TargetSyntax, Value};
+use weft_model::{
+    Block, Link, LinkSource, Note, NoteId, NotePath, Span, Target, TargetSyntax, Value,
+};
 
-const VAULT: VaultId = VaultId(0);
+pub(crate) const VAULT: VaultId = VaultId(0);
 
 fn table() -> NoteTable {
     NoteTable::new([VaultInfo::new("v", "/v")])
 }
 
-fn note(path: &str) -> Note {
+pub(crate) fn note(path: &str) -> Note {
     Note {
         path: NotePath::new(path),
         claimed_uri: None,
@@ -56,7 +58,7 @@ fn entry_in(vault: VaultId, note: Note) -> Arc<NoteEntry> {
     Arc::new(NoteEntry::new(vault, note, Vec::new(), FileMetadata::default(), 0))
 }
 
-fn claiming(path: &str, uri: &str) -> Note {
+pub(crate) fn claiming(path: &str, uri: &str) -> Note {
     Note { claimed_uri: Some(uri.into()), ..note(path) }
 }
 
@@ -76,7 +78,7 @@ fn remove(path: &str) -> Change {
     Change::Remove(VAULT, NotePath::new(path))
 }
 
-fn built(notes: impl IntoIterator<Item = Note>) -> NoteTable {
+pub(crate) fn built(notes: impl IntoIterator<Item = Note>) -> NoteTable {
     let changes: Vec<Change> = notes.into_iter().map(|note| Change::Upsert(entry(note))).collect();
     table().edited(&changes).0
 }
@@ -194,6 +196,11 @@ fn targets_resolve_by_the_rules() {
             with("slash.md", |n| n.claimed_uri = Some("/docs/x".into())),
             with("slash alias.md", |n| n.aliases = vec!["/old/place".into()]),
             note("guide/ReadMe.md"),
+            note("long/way/guide/index.md"),
+            note("b/pots/README.md"),
+            note("b/pots/index.md"),
+            note("z/Pots/index.md"),
+            note("ask?why.md"),
         ]
     };
     let md = |name: &str| link(INLINE_TYPE, name, TargetSyntax::Markdown);
@@ -224,6 +231,11 @@ fn targets_resolve_by_the_rules() {
         ("no match without its slash", "q.md", wiki("docs/x"), "?docs/x"),
         ("an alias with a slash", "q.md", wiki("/old/place"), "slash alias"),
         ("an alias after a slash", "q.md", wiki("/nick"), "z/first alias"),
+        ("a path from the root that ends a path", "b/q.md", wiki("/deep/x"), "?deep/x"),
+        ("a name from the root", "b/q.md", wiki("/Case"), "?Case"),
+        ("a name from the root in Markdown", "b/q.md", md("/Case"), "?Case"),
+        ("a folder from the root", "b/q.md", wiki("/guide"), "guide/ReadMe"),
+        ("a folder elsewhere from the root", "q.md", wiki("/pots"), "?pots"),
         ("a note for a paper", "q.md", tentative("paper.pdf"), "files/paper.pdf"),
         ("its path", "q.md", tentative("files/Paper.PDF"), "files/paper.pdf"),
         ("no note for a paper", "q.md", tentative("other.pdf"), "-"),
@@ -234,7 +246,24 @@ fn targets_resolve_by_the_rules() {
         ("a folder without a note", "q.md", to_file("b/deep"), "-"),
         ("the root without a folder note", "b/q.md", to_file(".."), "-"),
         ("above the root", "q.md", to_file(".."), "-"),
-        ("a folder name is not a note name", "q.md", wiki("guide"), "?guide"),
+        ("a folder in a wikilink", "q.md", wiki("guide"), "guide/ReadMe"),
+        (
+            "a folder below the own one first",
+            "long/way/q.md",
+            wiki("guide"),
+            "long/way/guide/index",
+        ),
+        ("the end of a folder's path", "q.md", wiki("way/guide"), "long/way/guide/index"),
+        ("a folder by name, exact case first", "q.md", wiki("Pots"), "z/Pots/index"),
+        ("a folder by name, its own note", "q.md", wiki("pots"), "b/pots/index"),
+        ("a folder by name in Markdown", "q.md", md("pots"), "?pots"),
+        ("a relative folder", "b/q.md", wiki("./pots"), "b/pots/index"),
+        ("a folder without a note by name", "q.md", wiki("deep"), "?deep"),
+        ("a query", "q.md", md("v1.2.md?plain=1"), "v1.2"),
+        ("a query in another folder", "b/q.md", md("../a/x?a=b/c"), "a/x"),
+        ("a query of a folder", "b/q.md", md("pots/?tab=1"), "b/pots/index"),
+        ("a name with a question mark", "q.md", md("ask?why"), "ask?why"),
+        ("a query that is none in a wikilink", "q.md", wiki("v1.2?x"), "?v1.2?x"),
         ("in the vault with this name", "b/q.md", wiki("v:x"), "a/x"),
         ("in an unknown vault", "q.md", wiki("w:a/x"), "?w:a/x"),
         ("a title with a colon", "q.md", wiki("v: x"), "?v: x"),
@@ -283,6 +312,22 @@ fn link_to_folder_resolves_to_its_folder_note() {
         let back = gone.edited(&[upsert(note(folder))]).0;
         assert_eq!(dump(&back), dump(&whole), "{from}: restored");
     }
+}
+
+#[test]
+fn block_reference_resolves_to_the_note_that_contains_the_block() {
+    let uuid = "634fb3ee-cef0-4081-9085-c002d3be4e75";
+    let to = |name: &str| link(INLINE_TYPE, name, TargetSyntax::Tentative);
+    let from = || Note { links: vec![to(uuid), to("b1")], ..note("q.md") };
+    let block = |id: &str| Block { id: id.to_owned(), span: Span::new(0, 5) };
+    let with_block = || Note { blocks: vec![block(uuid), block("b1")], ..note("a.md") };
+    let whole = built([from(), with_block()]);
+    assert_eq!(targets(&whole, "q.md"), ["a", "-"]);
+    let gone = whole.edited(&[upsert(note("a.md"))]).0;
+    assert_eq!(dump(&gone), dump(&built([from(), note("a.md")])), "the block is removed");
+    let moved = gone.edited(&[upsert(Note { path: NotePath::new("z.md"), ..with_block() })]).0;
+    assert_eq!(targets(&moved, "q.md"), ["z", "-"]);
+    assert_eq!(moved.find(uuid).rule, Some("block"));
 }
 
 #[test]
@@ -431,8 +476,8 @@ fn uris_are_unique_among_notes_and_placeholders() {
             &["?./u", "a", "u"],
         ),
         (
-            "missing note with the uri of a folder note",
-            [linking("a/m.md", [wiki("../b")]), claiming("b/index.md", "b")],
+            "missing note with the uri of a folder note elsewhere",
+            [linking("a/m.md", [wiki("../b")]), claiming("c/index.md", "b")],
             &["?./b", "a/m", "b"],
         ),
         (
@@ -467,80 +512,6 @@ fn link_with_leading_slash_resolves_to_later_uri() {
     assert_eq!(targets(&table, "a.md"), ["/docs/x", "?docs/x"]);
     let table = table.edited(&[remove("n.md")]).0;
     assert_eq!(dump(&table), dump(&built([from])));
-}
-
-#[test]
-fn whole_name_is_tried_before_cutting_off_a_fragment() {
-    let table = built([
-        note("C.md"),
-        note("C#.md"),
-        note("lang/F#.md"),
-        note("a.md"),
-        note("a|b.md"),
-        claiming("n.md", "u#1"),
-    ]);
-    let from = table.at(VAULT, &NotePath::new("lang/F#.md")).expect("there");
-    let cases = [
-        ("C#.md", Some("C#")),
-        ("C#", Some("C#")),
-        ("c#.MD", Some("C#")),
-        ("F#", Some("lang/F#")),
-        ("C", Some("C")),
-        ("C#Types", Some("C")),
-        ("a|b.md", Some("a|b")),
-        ("a|c", Some("a")),
-        ("a#x|y", Some("a")),
-        ("u#1", Some("u#1")),
-        ("[[C#]]", Some("C")),
-        ("[[a|b]]", Some("a")),
-        ("#x", None),
-        ("", None),
-    ];
-    for (text, expected) in cases {
-        let uri = |id: Option<NoteId>| id.map(|id| table.graph().uri(id).as_str());
-        assert_eq!(uri(table.find(text).note), expected, "{text}");
-        assert_eq!(uri(table.find_from(text, from).note), expected, "{text} in a note");
-    }
-}
-
-#[test]
-fn titles_are_found_by_people_but_not_by_links() {
-    let titled = |path: &str, title: &str| Note { title: title.into(), ..note(path) };
-    let table = built([
-        titled("a.md", "On Peat"),
-        titled("b.md", "on peat"),
-        titled("c.md", "Bogs: Wet"),
-        titled("d.md", "Bogs: Wet"),
-        titled("e.md", "a"),
-        note("f.md"),
-    ]);
-    let uris = |text: &str| -> Vec<&str> {
-        let found = table.find(text).candidates;
-        found.iter().map(|id| table.graph().uri(*id).as_str()).collect()
-    };
-    for (text, expected) in [
-        ("On Peat", &["a"][..]),
-        ("on peat", &["b"]),
-        (" ON PEAT ", &["a", "b"]),
-        ("Bogs: Wet", &["c", "d"]),
-        ("a", &["a"]),
-        ("Peat", &[]),
-        (" ", &[]),
-    ] {
-        assert_eq!(uris(text), expected, "{text:?}");
-    }
-    assert_eq!(table.find("On Peat").rule, Some("title"));
-    assert_eq!(table.find_linked("On Peat").note, None);
-    let from = table.at(VAULT, &NotePath::new("f.md")).expect("there");
-    assert_eq!(table.find_from("On Peat", from).note, None);
-}
-
-#[test]
-fn overlong_text_has_no_near_matches() {
-    let long = "fern ".repeat(10_000);
-    let table = built([note("fern.md"), Note { title: long.clone(), ..note("moss.md") }]);
-    assert_eq!(table.near_matches("fren").len(), 1);
-    assert!(table.near_matches(&long[..long.len() - 1]).is_empty());
 }
 
 #[test]

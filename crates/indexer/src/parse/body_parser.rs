@@ -17,7 +17,7 @@ use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax, fold};
 
 use super::hidden_ranges::{self, Delimiter};
 use super::link_target::{self, Destination, TargetKind};
-use super::{Dialect, prose_masks};
+use super::{Dialect, logseq, prose_masks};
 use crate::char_offsets::CharOffsets;
 use crate::nesting_limit;
 
@@ -83,7 +83,8 @@ pub(super) fn links_only(text: &str, dialect: Dialect) -> Option<Vec<Link>> {
     let mut parser = BodyParser::new(text, dialect, &definitions);
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         let separates = |words: &str| words.chars().all(|c| c.is_whitespace() || c == ',');
-        let is_other = matches!(&event, Event::Text(words) if !separates(words))
+        let n_covered = parser.link_end.saturating_sub(range.start);
+        let is_other = matches!(&event, Event::Text(words) if !separates(words.get(n_covered..).unwrap_or_default()))
             || matches!(&event, Event::Code(_) | Event::InlineHtml(_));
         if is_other && parser.open.is_empty() {
             return None;
@@ -143,6 +144,8 @@ struct BodyParser<'b> {
     code_element: Option<(&'static str, usize, usize)>,
     deferred: Vec<MaskedRange>,
     open: Vec<OpenLink<'b>>,
+    /// End of the last link.
+    link_end: usize,
     heading: Option<Vec<TextFragment>>,
     in_code: bool,
     /// The current paragraph is a table; each cell is a separate text run.
@@ -180,6 +183,7 @@ impl<'b> BodyParser<'b> {
             code_element: None,
             deferred: Vec::new(),
             open: Vec::new(),
+            link_end: 0,
             heading: None,
             in_code: false,
             in_table: false,
@@ -339,8 +343,14 @@ impl<'b> BodyParser<'b> {
     fn end(&mut self, tag: TagEnd, range: Range<usize>) {
         match tag {
             TagEnd::Link | TagEnd::Image => {
-                let link = self.open.pop().and_then(|open| self.link(open, &range));
-                if let Some((item, is_file)) = link {
+                let Some(mut open) = self.open.pop() else { return };
+                let end = range.end + self.n_brackets_behind(&open, &range);
+                if !open.has_label {
+                    open.display.push_str(&self.body[range.end..end]);
+                }
+                let range = range.start..end;
+                self.link_end = end;
+                if let Some((item, is_file)) = self.link(open, &range) {
                     let all = if is_file { &mut self.files } else { &mut self.links };
                     all.push(Located { bytes: range, item });
                 }
@@ -430,6 +440,9 @@ impl<'b> BodyParser<'b> {
                 self.tags_end = at + length;
             }
         }
+        if self.dialect == Dialect::Logseq {
+            self.block_references(&range);
+        }
         if !self.in_table {
             return hidden_ranges::delimiters(self.body, range, self.run_id, &mut self.delimiters);
         }
@@ -439,6 +452,17 @@ impl<'b> BodyParser<'b> {
             hidden_ranges::delimiters(self.body, start..end, self.run_id, &mut self.delimiters);
             self.run_id += usize::from(cell.ends_with('|'));
             start = end;
+        }
+    }
+
+    /// Adds the block references `((uuid))` in a range of text.
+    fn block_references(&mut self, range: &Range<usize>) {
+        for (at, _) in self.body[range.clone()].match_indices("((") {
+            let start = range.start + at;
+            if let Some(uuid) = logseq::block_reference(&self.body[start..]) {
+                let bytes = start..start + uuid.len() + "(())".len();
+                self.links.push(Located { bytes, item: block_link(uuid, None) });
+            }
         }
     }
 
@@ -460,15 +484,31 @@ impl<'b> BodyParser<'b> {
         }
     }
 
+    /// Returns the number of brackets behind a wikilink that belong to it: the parser ends it at the first `]]`.
+    fn n_brackets_behind(&self, open: &OpenLink<'_>, range: &Range<usize>) -> usize {
+        let is_wikilink = matches!(open.kind, LinkType::WikiLink { .. });
+        let inner = inside_brackets(&self.body[range.clone()]).filter(|_| is_wikilink);
+        inner.map_or(0, |inner| {
+            link_target::closed_in_name(inner, &self.body[range.end - "]]".len()..])
+        })
+    }
+
     /// Returns a link, and whether it points to a file that is not a note.
     fn link(&self, open: OpenLink<'_>, range: &Range<usize>) -> Option<(Link, bool)> {
         let OpenLink { kind, destination, display, has_label } = open;
+        if self.dialect == Dialect::Logseq
+            && let Some(uuid) = logseq::block_reference(&destination)
+        {
+            let display = Some(one_line(&display)).filter(|text| !text.is_empty());
+            return Some((block_link(uuid, display), false));
+        }
         let (found, is_path) = match kind {
-            LinkType::WikiLink { has_pothole } => {
-                let inner = match (has_label, has_pothole) {
-                    (true, _) => self.body[range.clone()].split_once('|')?.1.strip_suffix("]]")?,
-                    (false, true) => before_bar(&destination),
-                    (false, false) => &destination,
+            LinkType::WikiLink { .. } => {
+                let inner = inside_brackets(&self.body[range.clone()])?;
+                let inner = match inner.split_once('|') {
+                    Some((_, target)) if has_label => target,
+                    Some((target, _)) => before_bar(target),
+                    None => inner,
                 };
                 let address = self.address_after(range.end);
                 match address.or_else(|| self.defined(range)) {
@@ -509,8 +549,7 @@ impl<'b> BodyParser<'b> {
         if self.definitions.is_empty() || self.dialect == Dialect::Dendron {
             return None;
         }
-        let written = self.body[range.clone()].trim_start_matches('!');
-        let label = written.strip_prefix("[[")?.strip_suffix("]]")?;
+        let label = inside_brackets(&self.body[range.clone()])?;
         self.definitions.get(&folded_label(label)).map(String::as_str)
     }
 
@@ -587,6 +626,12 @@ impl<'b> BodyParser<'b> {
     }
 }
 
+/// Returns a link to a block of Logseq: a link only if a note contains the block.
+fn block_link(uuid: &str, display: Option<String>) -> Link {
+    let target = Target { name: uuid.to_owned(), syntax: TargetSyntax::Tentative };
+    Link { fragment: Some(format!("^{uuid}")), display, ..inline_link(target) }
+}
+
 fn inline_link(target: Target) -> Link {
     Link {
         kind: INLINE_TYPE.to_owned(),
@@ -601,6 +646,11 @@ fn inline_link(target: Target) -> Link {
 /// Returns the label of a link reference in the form used for comparison.
 pub(crate) fn folded_label(label: &str) -> String {
     fold(&one_line(label))
+}
+
+/// Returns the text between `[[` and `]]`, in an embed as well.
+fn inside_brackets(wikilink: &str) -> Option<&str> {
+    wikilink.trim_start_matches('!').strip_prefix("[[")?.strip_suffix("]]")
 }
 
 /// Removes the backslash that escapes the bar of a wikilink in a table.

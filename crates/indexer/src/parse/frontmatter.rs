@@ -207,7 +207,8 @@ fn raw_item(item: &str) -> Value {
 /// Returns the text between the brackets of a list; `None` for a wikilink.
 fn in_brackets(text: &str) -> Option<&str> {
     fn inner(text: &str) -> Option<&str> {
-        text.strip_prefix('[')?.strip_suffix(']').filter(|inner| link_target::brackets_match(inner))
+        let inner = text.strip_prefix('[')?.strip_suffix(']');
+        inner.filter(|inner| link_target::unclosed_brackets(inner) == Some(0))
     }
     inner(text).filter(|list| inner(list).is_none())
 }

@@ -99,7 +99,7 @@ pub(super) fn order(entries: &[PropertyEntry]) -> Option<f64> {
 fn shown(text: &str, dialect: Dialect) -> &str {
     let inner = text.trim().strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
     match inner {
-        Some(inner) if !inner.contains(['[', ']']) => {
+        Some(inner) if link_target::unclosed_brackets(inner) == Some(0) => {
             let parts = inner.split_once('|');
             let label_first = dialect == Dialect::Dendron;
             parts.map_or(inner, |(first, last)| if label_first { first } else { last }).trim()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use weft_model::id::without_markdown_extension;
+use weft_model::id::{split_query, without_markdown_extension};
 use weft_model::text::nfc;
 
 /// Extensions of files that are not notes, whatever syntax links them.
@@ -89,20 +89,14 @@ pub(crate) struct Destination {
 
 /// Returns the destination of `[[inner]]`, without its display text.
 ///
-/// `None` for a fragment of the linking note, an address, or unbalanced brackets.
+/// `None` for a fragment of the linking note, an address, or brackets that no name has.
 pub(crate) fn wikilink(inner: &str) -> Option<Destination> {
-    if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
-        return None;
-    }
-    named(inner.trim())
+    named(wikilink_name(inner)?)
 }
 
 /// Returns the destination of a Logseq link, where the whole text is the name of a page.
 pub(crate) fn page(inner: &str) -> Option<Destination> {
-    if inner.contains(['\n', '\r']) || !brackets_match(inner) || is_address(inner.trim()) {
-        return None;
-    }
-    let found = destination_from(inner.trim(), "", as_written, is_text)?;
+    let found = destination_from(wikilink_name(inner)?, "", as_written, is_text)?;
     (!is_dots_only(&found.name)).then_some(found)
 }
 
@@ -116,7 +110,13 @@ pub(crate) fn markdown(written: &str) -> Option<Destination> {
         return None;
     }
     let (name, fragment) = written.split_once('#').unwrap_or((written, ""));
-    destination_from(name, fragment, percent_decoded, may_be_file)
+    let found = destination_from(name, fragment, percent_decoded, may_be_file)?;
+    // The whole may be a name, but usually a query follows the path of a file.
+    let (path, query) = split_query(&found.name);
+    let is_file = !query.is_empty()
+        && without_markdown_extension(path) == path
+        && (has_extension(path, ATTACHMENTS) || may_be_file(path));
+    Some(if is_file { Destination { kind: TargetKind::Uncertain, ..found } } else { found })
 }
 
 /// The target of a plain string in the frontmatter.
@@ -232,7 +232,7 @@ fn is_text(name: &str) -> bool {
 }
 
 /// Decodes percent-encoding; leaves text alone whose bytes would not be UTF-8.
-fn percent_decoded(text: &str) -> Cow<'_, str> {
+pub(crate) fn percent_decoded(text: &str) -> Cow<'_, str> {
     percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }
 
@@ -242,17 +242,48 @@ fn has_extension(name: &str, extensions: &[&str]) -> bool {
     })
 }
 
-/// Returns true if every `]` closes a `[`: `[[1], [2]]` in prose is not a link.
-pub(super) fn brackets_match(text: &str) -> bool {
-    let mut depth = 0_usize;
-    for c in text.chars().filter(|c| matches!(c, '[' | ']')) {
-        match (c, depth) {
-            ('[', _) => depth += 1,
-            (_, 0) => return false,
-            (_, _) => depth -= 1,
+/// Returns the trimmed text between `[[` and `]]` if it can name a note: it is one line, its brackets are those of a name, and it is not an address.
+fn wikilink_name(inner: &str) -> Option<&str> {
+    let is_name = !inner.contains(['\n', '\r']) && unclosed_brackets(inner) == Some(0);
+    Some(inner.trim()).filter(|name| is_name && !is_address(name))
+}
+
+/// Returns the number of `[` in `text` that are never closed; `None` if the brackets are not those of a name.
+///
+/// Grammar of the text between `[[` and `]]`, where `char` is not a bracket:
+///
+/// ```text
+/// name     = (char | balanced)* (char | "]")*
+/// balanced = "[" (char | balanced)* "]"
+/// ```
+///
+/// A `[` after a `]` that closes nothing belongs to a list (`[[1], [2]]`) or to the label of a link in Org mode (`[[url][label]]`).
+pub(super) fn unclosed_brackets(text: &str) -> Option<usize> {
+    let (mut depth, mut is_after_stray) = (0, false);
+    for byte in text.bytes() {
+        match (byte, depth) {
+            (b'[', _) if is_after_stray => return None,
+            (b'[', _) => depth += 1,
+            (b']', 0) => is_after_stray = true,
+            (b']', _) => depth -= 1,
+            (_, _) => {}
         }
     }
-    depth == 0
+    Some(depth)
+}
+
+/// Returns the number of brackets at the start of `closing` that belong to the wikilink around `inner` rather than to its end: in `[[a[0]]]`, the first `]` closes the `[` of the name.
+pub(super) fn closed_in_name(inner: &str, closing: &str) -> usize {
+    let n_open = unclosed_brackets(inner).unwrap_or_default();
+    let limit = n_open + "]]".len();
+    let n_closing = closing.bytes().take(limit).take_while(|byte| *byte == b']').count();
+    n_closing.saturating_sub("]]".len())
+}
+
+/// Returns the text of the wikilink that begins before `text`, up to the `]]` that closes it, or all of `text` if it is not closed.
+pub(crate) fn inside_wikilink(text: &str) -> &str {
+    let end = text.find("]]").unwrap_or(text.len());
+    &text[..end + closed_in_name(&text[..end], &text[end..])]
 }
 
 #[cfg(test)]
@@ -297,7 +328,12 @@ mod tests {
             ("../Moss", Some(("../Moss", ""))),
             ("/plants/Moss", Some(("/plants/Moss", ""))),
             ("a [b] c", Some(("a [b] c", ""))),
+            ("a[b[0]]", Some(("a[b[0]]", ""))),
+            ("Sq]uare", Some(("Sq]uare", ""))),
+            ("[a] b] c]", Some(("[a] b] c]", ""))),
+            ("a [b", None),
             ("1], [2", None),
+            ("url][label", None),
             ("two\nlines", None),
             (".", None),
             ("", None),
@@ -325,10 +361,21 @@ mod tests {
             "..",
             "./",
             "a.b.c",
+            "photo.png?raw=1",
+            "docs/?tab=readme",
         ] {
             assert!(is_file(markdown(file)), "{file}");
         }
-        for name in ["guide", "v1.2", "Dr. No", "robots.txt.md", "Licensing", "a.b c", "note.md"] {
+        for name in [
+            "guide",
+            "v1.2",
+            "Dr. No",
+            "robots.txt.md",
+            "Licensing",
+            "a.b c",
+            "note.md",
+            "note.md?raw=1",
+        ] {
             assert!(!is_file(markdown(name)), "{name}");
         }
         assert!(is_file(wikilink("robots.txt")));

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
+use weft_model::id::is_uuid;
 use weft_model::{NotePath, Value};
 
 use super::frontmatter;
@@ -61,6 +62,35 @@ pub(super) fn block_tags(body: &str) -> Vec<String> {
         tags.extend(inner.map(|inner| inner.trim().to_owned()));
     }
     tags
+}
+
+/// Length of a UUID, in bytes.
+const UUID_LEN: usize = 36;
+
+/// Returns the UUID in a block reference `((uuid))` at the start of `text`.
+pub(super) fn block_reference(text: &str) -> Option<&str> {
+    let (uuid, rest) = text.strip_prefix("((")?.split_at_checked(UUID_LEN)?;
+    (is_uuid(uuid) && rest.starts_with("))")).then_some(uuid)
+}
+
+/// Returns the UUIDs of blocks, each with the byte range of the block's own lines: from its bullet to the next one. An `id:: uuid` line identifies the block that contains it.
+pub(super) fn blocks(body: &str) -> Vec<(&str, Range<usize>)> {
+    let (mut blocks, mut start, mut at, mut id) = (Vec::new(), 0, 0, None);
+    for line in body.split_inclusive('\n') {
+        let text = line.trim();
+        let bare = text.strip_prefix("- ").unwrap_or(text);
+        if bare.len() < text.len() || text == "-" {
+            blocks.extend(id.take().map(|id| (id, start..at)));
+            start = at;
+        }
+        if let Some(("id", uuid)) = property(bare) {
+            id = Some(uuid).filter(|uuid| is_uuid(uuid));
+        }
+        at += line.len();
+    }
+    blocks.extend(id.map(|id| (id, start..at)));
+    let end = |range: &Range<usize>| range.start + body[range.clone()].trim_end().len();
+    blocks.into_iter().map(|(id, range)| (id, range.start..end(&range))).collect()
 }
 
 /// Derives the page's name from its file name: `___` and `%2F` stand for `/`, other escapes for themselves.

@@ -44,8 +44,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::{Deserialize, Serialize};
 use weft_model::id::FOLDER_NOTES;
 use weft_model::text::nfc;
-use weft_model::{Diagnostic, Link, Note, NotePath, Value};
+use weft_model::{Block, Diagnostic, Link, Note, NotePath, Value};
 
+use crate::char_offsets::CharOffsets;
 use code::DiagnosticCode;
 use link_target::Destination;
 use yaml::{PropertyEntry, Scalar};
@@ -122,7 +123,7 @@ const MIN_ZETTEL_DIGITS: usize = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParseOptions {
-    /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals, tags as links to the page of that name if one exists; Org code blocks are ignored.
+    /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals, tags as links to the page of that name if one exists, block references (`((uuid))`) as links to the page that contains the block; Org code blocks are ignored.
     pub logseq: bool,
     /// Dendron: hierarchy by dotted names (`a.b.md` is a child of `a.md`), and wikilinks with the label first (`[[label|a.b]]`).
     pub dendron: bool,
@@ -284,6 +285,12 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
     if options.logseq {
         let tag = |tag: &String| frontmatter_properties::tag(tag, dialect).to_owned();
         tags.extend(logseq::block_tags(&masked).iter().map(tag));
+        let offsets = CharOffsets::new(body);
+        let blocks = logseq::blocks(&masked).into_iter();
+        parts.blocks.extend(
+            blocks.map(|(id, bytes)| Block { id: id.to_owned(), span: offsets.span(bytes) }),
+        );
+        parts.blocks.sort_by_key(|block| block.span.start);
     }
     let heading =
         || parts.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());

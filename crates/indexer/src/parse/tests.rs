@@ -85,6 +85,24 @@ fn inline_links_are_found_only_in_rendered_prose() {
         ("unclosed before closed", "[[Fern and [[Moss]]", &["Moss"]),
         ("three brackets", "[[[Moss]]]", &["Moss"]),
         ("numbers in brackets", "[[1, 2], [3, 4]]", &[]),
+        ("a bracket without its pair", "[[Sq]uare]] [[Sq[uare]]", &["Sq]uare"]),
+        (
+            "brackets at the end of a name",
+            "[[Notes [draft]]] [[a[0]]], [[a[b[0]]]]] ![[a [b]]]",
+            &["Notes [draft]", "a[0]", "a[b[0]]", "a [b]"],
+        ),
+        (
+            "brackets before a bar and after it",
+            "[[Notes [draft]|d]] [[Fern|a [b]]] [[Fern|a]b]]",
+            &["Notes [draft] (d)", "Fern (a [b])", "Fern (a]b)"],
+        ),
+        ("a link of Org mode", "[[file.org][label]] [[label][[Fern]]]", &["Fern"]),
+        ("an address after brackets", "[[a[0]]](b.md) [[a[1]]] (b.md)", &["b (a[0])", "a[1]"]),
+        (
+            "a query",
+            "[a](b.md?x=1#y) [c](d.png?raw=1)",
+            &["b.md?x=1#y (a)", "d.png?raw=1 (c) file"],
+        ),
         ("empty", "[[]] [[ ]] [x]() [[|y]]", &[]),
         ("over two lines", "[[Fern\nMoss]]", &[]),
         ("inline code", "`[[Fern]]` ``[[Moss]] ` [a](b.md)``", &[]),
@@ -173,6 +191,9 @@ fn spans_count_characters_of_body() {
     let note = read("---\ntitle: é\n---\né 漢 [[Fern|f]] 🌿 [x](y.md)\n\n- a\n  - b ^b1\n");
     let slices = note.links.iter().filter_map(|link| link.span).map(|span| span.slice(&note.body));
     assert_eq!(slices.collect::<Vec<_>>(), ["[[Fern|f]]", "[x](y.md)"]);
+    let brackets = read("# é [[a[0]]]]\n");
+    assert_eq!(brackets.links[0].span.map(|span| span.slice(&brackets.body)), Some("[[a[0]]]"));
+    assert_eq!(brackets.headings[0].text, "é a[0]]");
     assert!(note.links.iter().all(|link| link.source == LinkSource::Inline));
     assert_eq!(note.blocks[0].span.slice(&note.body), "  - b ^b1");
 }
@@ -184,6 +205,11 @@ fn typed_links_come_from_every_property() {
         ("unquoted", "topics: [[Botany]]", &["topics: Botany"]),
         ("with display", "topics: [[Botany|plants]]", &["topics: Botany (plants)"]),
         ("with a comma", "topics: [[Botany, old]]", &["topics: Botany, old"]),
+        (
+            "with brackets",
+            "topics: [[Notes [draft]]]\nsee: \"[[a[0]]], [[Sq]uare]]\"\nup: [[Sq]uare]]",
+            &["topics: Notes [draft]", "see: a[0]", "see: Sq]uare", "up: Sq]uare"],
+        ),
         ("a list in brackets", "topics: [\"[[A]]\", [[B]], plain]", &["topics: A", "topics: B"]),
         (
             "a list in lines",
@@ -560,6 +586,28 @@ fn logseq_syntax_is_parsed_if_enabled() {
     assert_eq!(block.claimed_uri, None, "it is the id of the first block");
     assert_eq!(block.links.len(), 1);
 
+    let uuids = ["634fb3ee-cef0-4081-9085-c002d3be4e75", "00000000-0000-4000-8000-00000000000A"];
+    let [first, second] = uuids;
+    let text = format!(
+        "- é ((x)) (({first}))\n  id:: {second}\n  more\n\t- [t]((({second}))) {{{{embed (({first}))}}}}\n\t  id:: 634f\n- `(({first}))` (({first})\n-\n  id:: {first}\n"
+    );
+    let (note, _) = read_as("pages/b.md", &text, &options);
+    let links: Vec<String> = note.links.iter().map(line).collect();
+    let reference = |uuid: &str, shown: &str| format!("related: {uuid}#^{uuid}{shown} tentative");
+    let expected = [reference(first, ""), reference(second, " (t)"), reference(first, "")];
+    assert_eq!(links, expected);
+    let spans: Vec<&str> =
+        note.links.iter().map(|link| link.span.expect("inline").slice(&text)).collect();
+    assert_eq!(spans[0], format!("(({first}))"));
+    let blocks = note.blocks.iter().map(|block| (&*block.id, block.span.slice(&text).len()));
+    let own = format!("- é ((x)) (({first}))\n  id:: {second}\n  more").len();
+    assert_eq!(
+        blocks.collect::<Vec<_>>(),
+        [(second, own), (first, "-\n  id:: ".len() + first.len())]
+    );
+    let (common, _) = read_as("pages/b.md", &text, &ParseOptions::default());
+    assert!(common.blocks.is_empty() && common.links.is_empty());
+
     for path in ["journals/2023_01_02.md", "journals/20230102.md", "a/journals/2023-1-2.md"] {
         let (journal, _) = read_as(path, "- x", &options);
         assert_eq!(journal.title, "Jan 2nd, 2023", "{path}");
@@ -745,6 +793,42 @@ fn is_sound(note: &Note) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Returns the part of `text` after the longest start that is `(char | balanced)*` by the grammar of a wikilink's name; `None` if a `[` is not closed.
+fn after_balanced(text: &str) -> Option<&str> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c| !matches!(c, '[' | ']'));
+        match rest.strip_prefix('[') {
+            Some(inner) => rest = after_balanced(inner)?.strip_prefix(']')?,
+            None => return Some(rest),
+        }
+    }
+}
+
+/// Returns the names of the wikilinks in a line of letters and brackets, by the grammar: the innermost `[[` begins a link, and the first `]]` ends it, except for brackets that the name needs.
+fn names_by_grammar(line: &str) -> Vec<String> {
+    let is_name = |text: &str| after_balanced(text).is_some_and(|rest| !rest.contains('['));
+    let (mut names, mut opened, mut at) = (Vec::new(), Vec::new(), 0);
+    while at < line.len() {
+        if line[at..].starts_with("[[") {
+            opened.push(at + "[[".len());
+        } else if line[at..].starts_with("]]")
+            && let Some(start) = opened.pop_if(|start| *start <= at)
+            && start < at
+        {
+            let closing = &line[at..];
+            let n_spare = closing.len() - closing.trim_start_matches(']').len() - "]]".len();
+            let mut ends = at..=at + n_spare;
+            let name = ends.find(|end| is_name(&line[start..*end])).map(|end| &line[start..end]);
+            names.extend(name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()));
+            opened.clear();
+            at += "]".len();
+        }
+        at += 1;
+    }
+    names
+}
+
 fn markdownish() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "---\n", "a: ", "- ", "[[", "]]", "|", "#", "^x", "](", ")", "[", "!", "`", "```\n", "%%",
@@ -761,6 +845,14 @@ proptest! {
     #[test]
     fn any_bytes_can_be_parsed(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let (note, _) = parse(&NotePath::new("a.md"), &bytes, &ParseOptions::default());
+        is_sound(&note)?;
+    }
+
+    #[test]
+    fn wikilinks_follow_the_grammar_of_their_brackets(line in r"a(\[\[|\]\]|[\[\]ab ]){0,16}") {
+        let note = read(&line);
+        let names: Vec<String> = note.links.iter().map(|link| link.target.name.clone()).collect();
+        prop_assert_eq!(names, names_by_grammar(&line));
         is_sound(&note)?;
     }
 

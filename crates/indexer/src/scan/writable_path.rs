@@ -25,6 +25,16 @@ pub struct WritablePath {
 
 /// Validates `path` as a note's path in a vault: `/` between segments, NFC, a Markdown extension.
 pub fn note_path(path: &str) -> Result<NotePath, PathProblem> {
+    let path = vault_path(path)?;
+    if is_markdown(Path::new(path.as_str())) {
+        Ok(path)
+    } else {
+        Err(format!("`{path}` must end in .md or .markdown"))
+    }
+}
+
+/// Validates `path` as the path of a file in a vault: `/` between segments, NFC.
+pub(crate) fn vault_path(path: &str) -> Result<NotePath, PathProblem> {
     let path = nfc(path);
     let refused = |reason: &str| Err(format!("`{path}` {reason}"));
     if path.starts_with('/') {
@@ -49,9 +59,6 @@ pub fn note_path(path: &str) -> Result<NotePath, PathProblem> {
             _ => {}
         }
     }
-    if !is_markdown(Path::new(&path)) {
-        return refused("must end in .md or .markdown");
-    }
     Ok(NotePath::new(path))
 }
 
@@ -64,7 +71,7 @@ pub fn writable_path(
     options: &ScanOptions,
     path: &NotePath,
 ) -> Result<Result<WritablePath, PathProblem>, ScanError> {
-    let mut walk = VaultWalk::new(root, options)?;
+    let mut walk = VaultWalk::new(root, options, is_markdown)?;
     let unreadable = |source| ScanError::Read { path: root.to_owned(), source };
     let mut folder = PendingFolder::top(walk.root.clone(), AreaPart::All);
     let names: Vec<&str> = path.as_str().split('/').collect();

@@ -7,6 +7,7 @@ use weft_index::{Store, StoreError};
 
 use super::Writer;
 use crate::move_intent::{MoveIntent, MoveOutcome};
+use crate::scan;
 use crate::vault_files::VaultFiles;
 use crate::write_request::WriteError;
 use crate::{IndexError, IndexSettings, Rescan};
@@ -108,7 +109,10 @@ impl Writer {
         self.check_vault_present(at)?;
         let mut files = BTreeMap::new();
         for path in intent.paths() {
-            let file = match self.file_target(at, "path", path) {
+            let target = scan::vault_path(path)
+                .map_err(|reason| WriteError::Invalid { field: "path", reason })
+                .and_then(|path| self.located(at, "path", path));
+            let file = match target {
                 Ok(target) => Some(target.file),
                 Err(WriteError::Index(error)) => return Err(error),
                 Err(_) => None,

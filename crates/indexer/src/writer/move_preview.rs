@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use weft_index::notes::{NoteTable, VaultId};
-use weft_model::id::{MARKDOWN_EXTENSIONS, folder_of, segments, without_markdown_extension};
+use weft_model::id::{
+    MARKDOWN_EXTENSIONS, folder_of, segments, split_query, without_markdown_extension,
+};
 use weft_model::text::folds_to;
 use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, fold};
 
@@ -60,12 +62,21 @@ impl LinkStrength {
 }
 
 impl MovePreview {
-    /// Returns the present target of a link that will lose it, or refer to it less strictly, if the link stays as it is.
+    /// Returns the present target of a link that will lose it, or refer to it less strictly, if the link stays as it is. A link that then differs from the path of its note in case is less strict, because many programs distinguish case.
     fn lost(&self, id: NoteId, at: usize, link: &Link) -> Option<(NoteId, LinkStrength)> {
         let target = self.before.resolved(id)?.targets.get(at).copied().flatten()?;
         let before = LinkStrength::of(&self.before, id, &link.target, target)?;
         let after = LinkStrength::of(&self.after, id, &link.target, target);
-        (after < Some(before)).then_some((target, before))
+        let paths = [&self.before, &self.after].map(|notes| notes.summary(target));
+        let differs_in_case = || {
+            let [Some(old), Some(new)] = paths.map(|note| note.map(|note| note.path)) else {
+                return false;
+            };
+            is_spelled_as(&link.target.name, old)
+                && !is_spelled_as(&link.target.name, new)
+                && is_spelled_as(&fold(&link.target.name), &fold(new))
+        };
+        (after < Some(before) || differs_in_case()).then_some((target, before))
     }
 
     /// Returns the update of a link; `at` is its position among all links of the note, with those to files that are not notes last.
@@ -73,8 +84,14 @@ impl MovePreview {
         let lost = self.lost(id, at, link);
         let renamed = match lost {
             Some((target, strength)) => {
-                let page = self.page_name(target, &link.target.name);
-                spelling(&self.after, id, target, (&link.target, page), strength)
+                let old = OldName {
+                    target: &link.target,
+                    preferred: self
+                        .page_name(target, &link.target.name)
+                        .or_else(|| self.folder_name(id, target, &link.target)),
+                    tail: self.url_tail(target, &link.target),
+                };
+                spelling(&self.after, id, target, &old, strength)
             }
             None => self.file_path(id, at, link),
         };
@@ -95,6 +112,33 @@ impl MovePreview {
         Some(new.swap_remove(if style < new.len() { style } else { 0 }))
     }
 
+    /// Returns the new folder of the moved note if the link named its folder, as the link would write it.
+    fn folder_name(&self, id: NoteId, target: NoteId, old: &Target) -> Option<String> {
+        let found = self.before.target_from(old, id);
+        let is_folder = target == self.moved && found.rule == Some("folder");
+        let folder = Some(self.to.folder()).filter(|folder| is_folder && !folder.is_empty())?;
+        let from = self.after.entry(id)?.note.path.folder();
+        Some(if old.syntax.is_markdown() {
+            relative(from, folder)
+        } else {
+            NotePath::new(folder).file_name().to_owned()
+        })
+    }
+
+    /// Returns the end of a Markdown link's target that does not name the note: its query, and what precedes the query.
+    fn url_tail<'a>(&self, target: NoteId, old: &'a Target) -> &'a str {
+        let (path, query) = split_query(&old.name);
+        let name = NotePath::new(&*old.name);
+        let is_name = self
+            .before
+            .summary(target)
+            .is_some_and(|note| folds_to(NotePath::new(note.path).stem(), &fold(name.stem())));
+        if query.is_empty() || !old.syntax.is_markdown() || is_name {
+            return "";
+        }
+        &old.name[without_markdown_extension(path).trim_end_matches('/').len()..]
+    }
+
     /// Returns the new path in a link of the moved note to a file that is not a note, if the path changes with the move.
     fn file_path(&self, id: NoteId, at: usize, link: &Link) -> Option<String> {
         let Target { name, syntax } = &link.target;
@@ -110,23 +154,31 @@ impl MovePreview {
         {
             return None;
         }
-        let target = segments(folders[0], name).join("/");
+        let located = |name: &str| segments(folders[0], name).join("/");
         // Some programs write a path from the root, or a bare name, in the same way.
-        let extensions = [""].into_iter().chain(MARKDOWN_EXTENSIONS.iter().copied());
-        let mut files = extensions.map(|extension| {
-            let dot = if extension.is_empty() { "" } else { "." };
-            self.root.join(format!("{target}{dot}{extension}"))
-        });
-        let exists = is_dotted(name) || files.any(|file| file.exists());
+        let is_file = |path: &str| {
+            let extensions = [""].into_iter().chain(MARKDOWN_EXTENSIONS.iter().copied());
+            let mut files = extensions.map(|extension| {
+                let dot = if extension.is_empty() { "" } else { "." };
+                self.root.join(format!("{path}{dot}{extension}"))
+            });
+            files.any(|file| file.exists())
+        };
+        let (name, query) = match split_query(name) {
+            parts if syntax.is_markdown() && !is_file(&located(name)) => parts,
+            _ => (name.as_str(), ""),
+        };
+        let target = located(name);
+        let exists = is_dotted(name) || is_file(&target);
         let path = relative(folders[1], &target);
         // A link without a target must not get a note of that name as its target.
         let resolves_to_note = || {
-            let target = Target { name: path.clone(), syntax: *syntax };
+            let target = Target { name: format!("{path}{query}"), syntax: *syntax };
             self.after.target_from(&target, id).note.is_some_and(|note| self.after.is_note(note))
         };
         let path = if name.starts_with("./") || resolves_to_note() { dotted(path) } else { path };
         (exists && !target.is_empty() && segments(folders[1], name).join("/") != target)
-            .then_some(path)
+            .then(|| path + query)
     }
 
     /// Returns the number of links of a note whose target changes if nothing is rewritten; `None` if no link changes.
@@ -177,14 +229,23 @@ pub(super) fn qualified_path(notes: &NoteTable, id: NoteId, with_vault: bool) ->
     })
 }
 
+/// The name that a link had before the move.
+struct OldName<'l> {
+    target: &'l Target,
+    /// New name to try first.
+    preferred: Option<String>,
+    /// End of the target that does not name the note and is kept.
+    tail: &'l str,
+}
+
 /// Returns a name by which a link in `from` refers to `target`; `None` if no name does.
 ///
-/// Prefers the strictness and the style of the `old` link; `page` is a Logseq page name to try first.
+/// Prefers the strictness and the style of the `old` link.
 fn spelling(
     notes: &NoteTable,
     from: NoteId,
     target: NoteId,
-    (old, page): (&Target, Option<String>),
+    OldName { target: old, preferred, tail }: &OldName<'_>,
     strength: LinkStrength,
 ) -> Option<String> {
     let path = &notes.entry(target)?.note.path;
@@ -210,15 +271,25 @@ fn spelling(
     };
     let with_strength = |name: String| {
         let name = match vault {
-            Some(vault) => format!("{vault}:{name}"),
-            None => name,
+            Some(vault) => format!("{vault}:{name}{tail}"),
+            None => name + tail,
         };
         let named = Target { name, syntax: old.syntax };
         Some((LinkStrength::of(notes, from, &named, target)?.min(strength), named.name))
     };
     // `max_by_key` returns the last of equal elements, so the order is reversed to prefer the first.
-    let names = page.into_iter().chain(spellings).rev().filter_map(with_strength);
+    let names = preferred.clone().into_iter().chain(spellings).rev().filter_map(with_strength);
     names.max_by_key(|(strength, _)| *strength).map(|(_, name)| name)
+}
+
+/// Returns true if the last segments of `path` are those of `name`, a target that may go up first and end with a query.
+fn is_spelled_as(name: &str, path: &str) -> bool {
+    let path = segments("", without_markdown_extension(path));
+    [name, split_query(name).0].iter().any(|name| {
+        let names = segments("", without_markdown_extension(name));
+        let n_up = names.iter().take_while(|name| **name == "..").count();
+        path.ends_with(&names[n_up..])
+    })
 }
 
 /// Returns true if a name is explicitly a path from the linking note.

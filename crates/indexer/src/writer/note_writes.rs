@@ -14,11 +14,12 @@ use super::move_preview::{MovePreview, qualified_path};
 use super::rescan::ScanMode;
 use super::vault_scans::WatchedVault;
 use super::{Event, Writer};
+use crate::canvas_rewrite::rewrite_canvas;
 use crate::content_hash::hash_of;
 use crate::link_rewrite::{RewrittenText, rewrite_links};
 use crate::move_intent::{LinkEdit, MoveIntent, hash_hex};
 use crate::parse::{ParsedFile, body_start, catch_parser_panic, parse_file};
-use crate::scan::{self, ScanArea};
+use crate::scan::{self, ScanArea, ScannedFile};
 use crate::vault_files::is_same_file;
 use crate::write_request::{
     Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,
@@ -222,11 +223,23 @@ impl Writer {
         if is_same_file(&from.file, &to.file).unwrap_or(false) {
             return Err(WriteError::AlreadyExists { path: to.path.to_string() });
         }
-        let (rewrites, unchanged) = if rewrite_links {
+        let (mut rewrites, mut unchanged) = if rewrite_links {
             self.link_rewrites(&from, &to.path, &bytes)?
         } else {
             (Vec::new(), self.broken_links(&from, &to.path, &bytes))
         };
+        for rewrite in self.canvas_rewrites(&from, &to.path)? {
+            let RewrittenText { n_rewritten, n_not_rewritten, .. } = rewrite.links;
+            if rewrite_links && n_rewritten > 0 {
+                rewrites.push(rewrite);
+            } else {
+                unchanged.push(RewrittenLinks {
+                    path: rewrite.path.to_string(),
+                    n_rewritten: 0,
+                    n_not_rewritten: n_rewritten + n_not_rewritten,
+                });
+            }
+        }
         let path_after =
             |path: &NotePath| if *path == from.path { to.path.clone() } else { path.clone() };
         let edit = |LinkRewrite { path, before, links, .. }: &LinkRewrite| LinkEdit {
@@ -349,6 +362,32 @@ impl Writer {
             }
         }
         Ok((rewrites, unchanged))
+    }
+
+    /// Returns the JSON Canvas documents of the vault that show the note.
+    fn canvas_rewrites(
+        &self,
+        from: &FileTarget,
+        to: &NotePath,
+    ) -> Result<Vec<LinkRewrite>, WriteError> {
+        let root = &self.scans.vaults[from.at].root;
+        let canvases = scan::canvases(root, &self.settings.scan)
+            .map_err(|error| self.unreadable_vault(from.at, &error))?;
+        let mut rewrites = Vec::new();
+        for ScannedFile { path, .. } in canvases {
+            // A document that cannot be read or written shows nothing that could be rewritten.
+            let Ok(FileTarget { path, file, .. }) = self.located(from.at, "path", path) else {
+                continue;
+            };
+            let bytes = read_file(&path, &file)?;
+            let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {
+                continue;
+            };
+            let links = rewrite_canvas(&text, from.path.as_str(), to.as_str());
+            let before = hash_of(text.as_bytes());
+            rewrites.extend(links.map(|links| LinkRewrite { path, file, before, links }));
+        }
+        Ok(rewrites)
     }
 
     /// Returns the files with links whose target changes if the note moves and nothing is rewritten.
@@ -474,9 +513,19 @@ impl Writer {
         field: &'static str,
         path: &str,
     ) -> Result<FileTarget, WriteError> {
+        let path = scan::note_path(path).map_err(|reason| WriteError::Invalid { field, reason });
+        self.located(at, field, path?)
+    }
+
+    /// Returns the file at a valid path in a vault; fails if a scan would not read it.
+    pub(super) fn located(
+        &self,
+        at: usize,
+        field: &'static str,
+        path: NotePath,
+    ) -> Result<FileTarget, WriteError> {
         let vault = &self.scans.vaults[at];
         let invalid = |reason| WriteError::Invalid { field, reason };
-        let path = scan::note_path(path).map_err(invalid)?;
         let location = scan::writable_path(&vault.root, &self.settings.scan, &path);
         let location = location.map_err(|error| self.unreadable_vault(at, &error))?;
         let scan::WritablePath { named, real: file } = location.map_err(invalid)?;
@@ -510,7 +559,13 @@ impl Writer {
 
     fn file_of_note(&self, name: &str) -> Result<FileTarget, WriteError> {
         let notes = self.publication.newest().notes.clone();
-        let found = notes.find(name);
+        let (found, fragment) = notes.find_part(name);
+        if let Some(fragment) = fragment {
+            let reason = format!(
+                "`{name}` names the part `{fragment}` of a note; name the whole note, without `#`"
+            );
+            return Err(WriteError::Invalid { field: "name", reason });
+        }
         if found.candidates.len() > 1 {
             let has_several = notes.vaults().nth(1).is_some();
             let paths = found.candidates.iter();

@@ -515,15 +515,71 @@ fn links_keep_their_targets_after_a_move() {
                 (
                     "b/n.md",
                     "![[x.png]] ![[./x.png]] ![](/a/x.png) ![](https://e.org/x.png) ![](y.png) \
-                     ![](x.png?raw=1) `![](x.png)` [t](todo.md) ![](../c.png) [![](x.png)](x.png)",
+                     ![](z.png?raw=1) `![](x.png)` [t](todo.md) ![](../c.png) [![](x.png)](x.png)",
                     "![[x.png]] ![[../a/x.png]] ![](/a/x.png) ![](https://e.org/x.png) ![](y.png) \
-                     ![](x.png?raw=1) `![](x.png)` [t](todo.md) ![](../c.png) \
+                     ![](z.png?raw=1) `![](x.png)` [t](todo.md) ![](../c.png) \
                      [![](../a/x.png)](../a/x.png)",
                 ),
                 ("a/x.png", "x", "x"),
                 ("y.png", "y", "y"),
             ],
             links: &[("b/n.md", 3, 0)],
+        },
+        MoveCase {
+            name: "queries",
+            from: "a/n.md",
+            to: "b/N.md",
+            files: &[
+                ("s.md", "[n](a/n.md?plain=1#L3) [n](a/n?x)", "[n](b/N.md?plain=1#L3) [n](b/N?x)"),
+                ("b/N.md", "![](x.png?raw=1) [w](Why?.md)", "![](../a/x.png?raw=1) [w](Why?.md)"),
+                ("a/x.png", "x", "x"),
+                ("b/Why?.md", "[n](../a/n.md)", "[n](./N.md)"),
+            ],
+            links: &[("b/N.md", 1, 0), ("b/Why?.md", 1, 0), ("s.md", 2, 0)],
+        },
+        MoveCase {
+            name: "a case that differs",
+            from: "Dir/Note.md",
+            to: "Dir/note.md",
+            files: &[
+                (
+                    "s.md",
+                    "[n](Dir/Note.md) [[Note]] [[dir/note]] [n](dir/NOTE.md) [[Also]]",
+                    "[n](Dir/note.md) [[note]] [[dir/note]] [n](dir/NOTE.md) [[Also]]",
+                ),
+                ("Dir/note.md", "---\naliases: [Also]\n---\n", "---\naliases: [Also]\n---\n"),
+                ("Dir/t.md", "[n](Note.md#x)", "[n](note.md#x)"),
+            ],
+            links: &[("Dir/t.md", 1, 0), ("s.md", 2, 0)],
+        },
+        MoveCase {
+            name: "links to a folder",
+            from: "pots/index.md",
+            to: "store/jars/index.md",
+            files: &[
+                (
+                    "s.md",
+                    "[[pots]] [p](pots/) [p](pots)",
+                    "[[jars]] [p](store/jars/) [p](store/jars)",
+                ),
+                ("store/jars/index.md", "", ""),
+                ("index.md", "", ""),
+            ],
+            links: &[("s.md", 3, 0)],
+        },
+        MoveCase {
+            name: "brackets",
+            from: "a [b].md",
+            to: "b [x].md",
+            files: &[
+                (
+                    "s.md",
+                    "---\nup: [[a [b]]]\n---\n[[a [b]]] [[a [b]|[c]]] [n](a%20[b].md)",
+                    "---\nup: [[b [x]]]\n---\n[[b [x]]] [[b [x]|[c]]] [n](b%20[x].md)",
+                ),
+                ("b [x].md", "", ""),
+            ],
+            links: &[("s.md", 4, 0)],
         },
         MoveCase {
             name: "a Markdown link by name only",
@@ -559,6 +615,37 @@ fn links_keep_their_targets_after_a_move() {
             .collect();
         assert_eq!(reported, links, "{name}");
     }
+}
+
+#[test]
+fn canvases_follow_a_moved_note() {
+    let board = |path: &str| {
+        format!(
+            "{{\n\t\"nodes\":[\n\t\t{{\"id\":\"1\",\"type\":\"file\",\"file\":\"{path}\",\"subpath\":\"#A\"}},\n\t\t{{\"id\":\"2\",\"type\":\"text\",\"text\":\"a/moss.md\"}}\n\t],\n\t\"edges\":[]\n}}"
+        )
+    };
+    let place = Place::new(&[
+        ("a/moss.md", b"soft"),
+        ("x/board.canvas", board("a/moss.md").as_bytes()),
+        ("other.canvas", board("fern.md").as_bytes()),
+        ("broken.canvas", b"{ a/moss.md"),
+        (".trash/old.canvas", board("a/moss.md").as_bytes()),
+    ]);
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let text = |path: &str| std::fs::read_to_string(place.vault().join(path)).expect("a file");
+    let moved = move_to(&indexer, "moss", "b/fen.md").expect("moved");
+    let links = |n_rewritten, n_not_rewritten| {
+        [RewrittenLinks { path: "x/board.canvas".into(), n_rewritten, n_not_rewritten }]
+    };
+    assert_eq!(moved.links, links(1, 0));
+    assert_eq!(text("x/board.canvas"), board("b/fen.md"));
+    assert_eq!(text("other.canvas"), board("fern.md"));
+    assert_eq!(text(".trash/old.canvas"), board("a/moss.md"));
+    let (name, to, expected) = ("fen".into(), "c.md".into(), Precondition::Anything);
+    let write = WriteRequest::Move { name, to, expected, rewrite_links: false };
+    assert_eq!(indexer.write(write).expect("moved").links, links(0, 1));
+    assert_eq!(text("x/board.canvas"), board("b/fen.md"));
 }
 
 #[test]

@@ -7,12 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tonic::Status;
-use weft_proto::noteweft::v1::{GetNoteRequest, GetNoteResponse, Heading, LinkView};
+use weft_model::Span as ModelSpan;
+use weft_model::escape::one_line;
+use weft_proto::noteweft::v1::{GetNoteRequest, GetNoteResponse, Heading, LinkView, Span};
 
 use super::ToolRequest;
 use super::shared_arguments::{BUDGET_RANGE, NoteArgument, TitledNote, TokenBudget};
 use crate::bounded_arguments::{BoundedNumber, BoundedText};
-use crate::output_text;
+use crate::output_text::{self, OutputWarning};
 use crate::service_clients::Clients;
 
 /// Maximum number of links that are counted: the limit of a daemon.
@@ -25,7 +27,7 @@ const MAX_NAMED: u32 = 1000;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetNoteTool {
-    /// The note; `note#Heading` starts at that heading.
+    /// The note; `note#Heading` or `note#^block` reads only that part.
     note: NoteArgument,
     /// Start of the part, in characters of the text: `next` of the previous result, or the `start` of a heading or passage.
     #[serde(default)]
@@ -92,9 +94,11 @@ pub(super) struct GetNoteOutput {
     start: usize,
     /// Length of the whole text, in characters.
     length: usize,
-    /// Start of the next part, to be passed as `start`; absent at the end of the text.
+    /// Start of the next part, to be passed as `start`; absent at the end of the text, or of the heading or block in `note`.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<usize>,
+    /// Conditions that make the answer incomplete or possibly not what was meant; empty otherwise.
+    warnings: Vec<OutputWarning>,
     /// The index generation that was used.
     generation: u64,
 }
@@ -146,34 +150,11 @@ impl ToolRequest for GetNoteTool {
         } = self;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let max_links = Some(MAX_LINKS);
-        let request = GetNoteRequest { name: name.clone(), max_links, ..GetNoteRequest::default() };
+        let request = GetNoteRequest { name, max_links, ..GetNoteRequest::default() };
         let answer = clients.notes().get_note(request).await?.into_inner();
-        let start = match section(&answer, &name) {
-            Some(at) if start == 0 => at?,
-            Some(_) | None => start,
-        };
         let start = usize::try_from(start).unwrap_or(usize::MAX);
         Ok(GetNoteOutput::new(answer, start, output_text::characters(budget), limit))
     }
-}
-
-/// Returns the start of the section that `name` gives after a `#`; `None` if it gives none, an error if the note has no such heading.
-fn section(note: &GetNoteResponse, name: &str) -> Option<Result<u32, Status>> {
-    let (whole, section) = name.rsplit_once('#')?;
-    let same = |text: &str| text.trim().to_lowercase();
-    // A uri or file name may contain a `#`; block references are not resolved.
-    let is_name = same(&note.uri).ends_with(&same(name)) || same(&note.path).ends_with(&same(name));
-    if whole.is_empty() || is_name || section.trim().is_empty() || section.starts_with('^') {
-        return None;
-    }
-    let found = note.headings.iter().find(|heading| same(&heading.text) == same(section));
-    Some(found.map(|heading| heading.start).ok_or_else(|| {
-        let uri = &note.uri;
-        let reason = format!(
-            "`note`: `{uri}` has no heading `{section}`; call `get_note` with `{uri}` for its headings"
-        );
-        Status::invalid_argument(reason)
-    }))
 }
 
 impl GetNoteOutput {
@@ -207,12 +188,18 @@ impl GetNoteOutput {
             backlink_count: _,
             truncated: _,
             same_name,
+            section,
+            warnings,
         } = answer;
         let (links, backlinks) = (distinct(links), distinct(backlinks));
         let length = body.chars().count();
-        let start = start.min(length);
-        let from = body.char_indices().nth(start).map_or(body.len(), |(at, _)| at);
-        let text = output_text::head(&body[from..], room);
+        let section = section.map_or(0..length, |Span { start, end }| {
+            let [start, end] = [start, end].map(|at| usize::try_from(at).unwrap_or(length));
+            start.min(length)..end.min(length)
+        });
+        let start = start.clamp(section.start, section.end);
+        let span = ModelSpan::new(characters(start), characters(section.end));
+        let text = output_text::head(span.slice(&body), room);
         let end = start + text.chars().count();
         let heading = |Heading { level, text, start, end: _ }: Heading| NoteHeading {
             level,
@@ -249,7 +236,8 @@ impl GetNoteOutput {
             text: text.to_owned(),
             start,
             length,
-            next: (end < length).then_some(end),
+            next: (end < section.end).then_some(end),
+            warnings: OutputWarning::all(warnings),
             generation,
         }
     }
@@ -297,10 +285,12 @@ impl Display for GetNoteOutput {
             start,
             length,
             next,
+            warnings,
             generation: _,
         } = self;
+        f.write_str(&output_text::warnings(warnings))?;
         writeln!(f, "# {name}")?;
-        writeln!(f, "Path: {path}")?;
+        writeln!(f, "Path: {}", one_line(path))?;
         let notes =
             |notes: &[TitledNote]| notes.iter().map(TitledNote::to_string).collect::<Vec<_>>();
         listed(f, "Other notes with this name", &notes(same_name), *same_name_count)?;
@@ -310,10 +300,13 @@ impl Display for GetNoteOutput {
         match properties {
             _ if *start > 0 => {}
             Some(properties) if is_empty(properties) => {}
-            Some(properties) => writeln!(f, "Frontmatter: {properties}")?,
+            Some(properties) => {
+                writeln!(f, "Frontmatter: {}", one_line(&properties.to_string()))?;
+            }
             None => frontmatter_left_out(f, *properties_length)?,
         }
-        listed(f, "Tags", tags, *tag_count)?;
+        let tags: Vec<String> = tags.iter().map(|tag| one_line(tag).into_owned()).collect();
+        listed(f, "Tags", &tags, *tag_count)?;
         listed(f, "Also called", aliases, *alias_count)?;
         if !above.is_empty() {
             writeln!(f, "Below: {}", notes(above).join(" > "))?;
@@ -345,7 +338,8 @@ impl Display for GetNoteOutput {
                 writeln!(f, "For more of the truncated lists, call again with `limit` = {most}.")?;
             }
             if links.len() < *link_count || backlinks.len() < *backlink_count {
-                let uri = Value::from(&*name.note);
+                let uri = Value::from(&*name.note).to_string();
+                let uri = one_line(&uri);
                 writeln!(
                     f,
                     "For all notes it links to, call `list_notes` with `filter` {{\"linked_from\": [{uri}]}}; for all notes that link to it, {{\"linked_to\": [{uri}]}}."
@@ -361,12 +355,22 @@ impl Display for GetNoteOutput {
                 f,
                 "Characters {start} to {next} of {length}; to continue, call again with `start` = {next}."
             ),
-            None if *start > 0 => {
-                writeln!(f, "Characters {start} to {length}; end of the text.")
-            }
-            None => Ok(()),
+            None => match start + text.chars().count() {
+                end if end < *length => {
+                    writeln!(f, "Characters {start} to {end} of {length}; end of this part.")
+                }
+                _ if *start > 0 => {
+                    writeln!(f, "Characters {start} to {length}; end of the text.")
+                }
+                _ => Ok(()),
+            },
         }
     }
+}
+
+/// Returns a number of characters as in the contract.
+fn characters(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 fn is_empty(properties: &Value) -> bool {
@@ -393,6 +397,7 @@ impl Display for NoteHeading {
 impl Display for NoteLinkEntry {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { link, note, exists } = self;
+        let [note, link] = [note, link].map(|name| one_line(name));
         write!(f, "`{note}` ({link}{})", if *exists { "" } else { ", does not exist yet" })
     }
 }

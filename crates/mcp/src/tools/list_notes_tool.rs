@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
+use weft_model::escape::one_line;
 use weft_proto::noteweft::v1::{
     Filter as WireFilter, ListNotesRequest, ListNotesResponse, NoteSummary,
 };
@@ -127,12 +128,12 @@ impl Display for ListNotesOutput {
             return f.write_str(output_text::NO_NOTES);
         }
         for ListEntry { name, path, kind, tags, tag_count } in notes {
-            write!(f, "- {name}, {path}")?;
+            write!(f, "- {name}, {}", one_line(path))?;
             if let Some(kind) = kind {
                 write!(f, ", type {}", output_text::line(kind))?;
             }
             for tag in tags {
-                write!(f, " #{tag}")?;
+                write!(f, " #{}", one_line(tag))?;
             }
             match tag_count - tags.len() {
                 0 => writeln!(f)?,

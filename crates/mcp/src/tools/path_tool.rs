@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
+use weft_model::escape::one_line;
 use weft_proto::noteweft::v1::{PathRequest, PathResponse};
 
 use super::ToolRequest;
@@ -113,9 +114,11 @@ impl Display for PathOutput {
         for (at, note) in notes.iter().enumerate() {
             match at.checked_sub(1).and_then(|before| links.get(before)) {
                 Some(LinkOutput { from, to: _, link }) if *from == note.note => {
-                    writeln!(f, "<- {link} - {note}")?;
+                    writeln!(f, "<- {} - {note}", one_line(link))?;
                 }
-                Some(LinkOutput { from: _, to: _, link }) => writeln!(f, "- {link} -> {note}")?,
+                Some(LinkOutput { from: _, to: _, link }) => {
+                    writeln!(f, "- {} -> {note}", one_line(link))?;
+                }
                 None => writeln!(f, "{note}")?,
             }
         }

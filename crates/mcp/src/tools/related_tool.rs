@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
+use weft_model::escape::one_line;
 use weft_proto::noteweft::v1::{
     FocusNote, RelatedNote, RelatedRequest, RelatedResponse, SkippedNote,
 };
@@ -204,7 +205,8 @@ impl Display for RelatedOutput {
             f.write_str("No note that matches the filter is its parent, child, sibling or referring note. Set `body_links` to include notes that link to it in their text, or call `tree` to follow all links.\n")?;
         }
         if *too_large_count > 0 {
-            let named: Vec<String> = too_large.iter().map(|uri| format!("`{uri}`")).collect();
+            let named: Vec<String> =
+                too_large.iter().map(|uri| format!("`{}`", one_line(uri))).collect();
             let others = too_large_count - too_large.len();
             let others = if others > 0 { format!(" and {others} more") } else { String::new() };
             writeln!(f, "Too large for the remaining budget: {}{others}.", named.join(", "))?;
@@ -223,7 +225,7 @@ fn passage(f: &mut Formatter<'_>, text: &str, cut: bool, name: &TitledNote) -> f
         f.write_str(&output_text::fenced(text))?;
     }
     if cut {
-        writeln!(f, "Truncated: call `get_note` with `{}` for the rest.", name.note)?;
+        writeln!(f, "Truncated: call `get_note` with `{}` for the rest.", one_line(&name.note))?;
     }
     Ok(())
 }

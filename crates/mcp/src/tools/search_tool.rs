@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
+use weft_model::escape::{self, one_line};
 use weft_proto::noteweft::v1::{SearchRequest, SearchResponse, Snippet};
 
 use super::ToolRequest;
@@ -175,9 +176,9 @@ impl Display for SearchOutput {
             return f.write_str(output_text::NOTHING_FOUND);
         }
         for (at, FoundNote { name, path, score, via, passages }) in (1..).zip(notes) {
-            write!(f, "{at}. {name}, {path}, score {score:.2}")?;
+            write!(f, "{at}. {name}, {}, score {score:.2}", one_line(path))?;
             match via {
-                Some(via) => writeln!(f, ", via `{via}`")?,
+                Some(via) => writeln!(f, ", via `{}`", one_line(via))?,
                 None => writeln!(f)?,
             }
             for Passage { headings, text, start } in passages {
@@ -186,7 +187,7 @@ impl Display for SearchOutput {
                     headings => writeln!(f, "   At {start}, {}:", headings.join(" > "))?,
                 }
                 for line in text.lines() {
-                    writeln!(f, "   > {line}")?;
+                    writeln!(f, "   > {}", escape::lines(line))?;
                 }
             }
         }

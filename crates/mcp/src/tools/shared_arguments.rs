@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use weft_model::escape;
 use weft_proto::InvalidComparison;
 use weft_proto::noteweft::v1 as wire;
 
@@ -242,7 +243,7 @@ impl From<wire::NoteRef> for TitledNote {
 impl std::fmt::Display for TitledNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { note, title } = self;
-        write!(f, "{title} (`{note}`)")
+        write!(f, "{title} (`{}`)", escape::one_line(note))
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
+use weft_model::escape::one_line;
 use weft_proto::noteweft::v1::{Limit, TreeEdge, TreeRequest, TreeResponse, WalkEdge};
 
 use super::ToolRequest;
@@ -194,7 +195,7 @@ impl TreeOutput {
         let indent = "  ".repeat(*hop as usize);
         write!(f, "{indent}- ")?;
         if let Some(ReachedBy { link, backwards, from: _ }) = through {
-            write!(f, "{} {link} ", if *backwards { "<-" } else { "->" })?;
+            write!(f, "{} {} ", if *backwards { "<-" } else { "->" }, one_line(link))?;
         }
         match summary {
             Some(summary) => writeln!(f, "{name}: {summary}")?,
@@ -226,6 +227,7 @@ impl Display for TreeOutput {
             writeln!(f, "\nOther links between these notes:")?;
         }
         for LinkOutput { from, to, link } in links {
+            let [from, link, to] = [from, link, to].map(|name| one_line(name));
             writeln!(f, "- `{from}` {link} -> `{to}`")?;
         }
         if *link_count > links.len() {

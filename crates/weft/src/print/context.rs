@@ -9,8 +9,8 @@ use weft_proto::noteweft::v1::{
 
 use super::next;
 use super::text::{
-    DIM, FAINT_TITLE, NOTICE, STRONG, bar, columns, counted, grouped, harmless, padded, paint,
-    shortened, width, wrap,
+    DIM, FAINT_TITLE, NOTICE, STRONG, bar, columns, counted, grouped, harmless, harmless_lines,
+    padded, paint, shortened, width, wrap,
 };
 use crate::hint::Hint;
 
@@ -38,13 +38,13 @@ pub(crate) fn context(
 ) -> String {
     let mut out = String::new();
     if let Some(rendered) = answer.rendered.as_deref().filter(|text| !text.is_empty()) {
-        let _ = writeln!(out, "{}", harmless(rendered));
+        let _ = writeln!(out, "{}", harmless_lines(rendered));
     }
     out.push_str(ledger);
     let command = match answer.items.first() {
         Some(_) if only_query => hint.again("--rendering", "markdown"),
-        Some(best) => hint.command(&["get", &best.uri]),
-        None => hint.command(&["list"]),
+        Some(best) => hint.command("get", &[&best.uri], &[]),
+        None => hint.command("list", &[], &[]),
     };
     out.push_str(&next(&[&command]));
     out

@@ -7,7 +7,7 @@ use weft_proto::noteweft::v1::{
 };
 
 use super::next;
-use super::text::{BAD, DIM, GOOD, NOTICE, STRONG, counted, one_line, paint};
+use super::text::{BAD, DIM, GOOD, NOTICE, STRONG, counted, harmless, paint};
 use crate::hint::Hint;
 
 /// Maximum number of lines of one kind that are listed before the rest is counted.
@@ -45,7 +45,7 @@ pub(crate) fn diff(answer: &DiffResponse, all: bool, hint: &Hint) -> String {
         is_cut |= section(&mut out, ("link", "links"), what, &lines, all);
     }
     if is_cut {
-        out.push_str(&next(&[&hint.command(&["diff", &from_generation.to_string(), "--all"])]));
+        out.push_str(&next(&[&hint.command("diff", &[&from_generation.to_string()], &["--all"])]));
     }
     out
 }
@@ -83,23 +83,23 @@ fn note_line(note: &NoteChange) -> String {
             paint(NOTICE, "~")
         }
     };
-    let mut line = format!("  {mark} {}", one_line(uri));
+    let mut line = format!("  {mark} {}", harmless(uri));
     let mut shown = vec![NotePart::Uri];
     match before {
         Some(before) if before.path != *path || before.uri != *uri => {
             let was = if before.uri == *uri { &before.path } else { &before.uri };
-            let _ = write!(line, " {}", paint(DIM, &format!("← {}", one_line(was))));
+            let _ = write!(line, " {}", paint(DIM, &format!("← {}", harmless(was))));
         }
         Some(_) => {}
         // Most titles equal the last segment of the uri and are not repeated.
         None if parts.is_empty() && !uri.ends_with(title.as_str()) => {
-            let _ = write!(line, "  {}", paint(DIM, &one_line(title)));
+            let _ = write!(line, "  {}", paint(DIM, &harmless(title)));
         }
         None => {}
     }
     if let Some(before) = before.as_ref().filter(|before| before.title != *title) {
         shown.push(NotePart::Title);
-        let titles = format!("“{}” → “{}”", one_line(&before.title), one_line(title));
+        let titles = format!("“{}” → “{}”", harmless(&before.title), harmless(title));
         let _ = write!(line, "  {}", paint(DIM, &titles));
     }
     let rest: Vec<&str> =
@@ -132,12 +132,12 @@ fn link_line(link: &LinkChange) -> String {
         LinkChangeKind::Removed | LinkChangeKind::Unresolved => paint(BAD, "-"),
         LinkChangeKind::Retargeted | LinkChangeKind::Unspecified => paint(NOTICE, "~"),
     };
-    let mut line = format!("  {mark} {} → {}", one_line(from), one_line(to));
+    let mut line = format!("  {mark} {} → {}", harmless(from), harmless(to));
     if link.source() == LinkSource::Typed {
-        let _ = write!(line, "  {}", paint(DIM, &one_line(r#type)));
+        let _ = write!(line, "  {}", paint(DIM, &harmless(r#type)));
     }
     if let Some(before) = before.as_ref().filter(|before| *before != to) {
-        let _ = write!(line, "  {}", paint(DIM, &format!("before: {}", one_line(before))));
+        let _ = write!(line, "  {}", paint(DIM, &format!("before: {}", harmless(before))));
     }
     line
 }

@@ -9,9 +9,7 @@ use weft_proto::noteweft::v1::{
 
 use crate::backup::BackupReport;
 
-use super::text::{
-    BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, one_line, padded, paint,
-};
+use super::text::{BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, padded, paint};
 
 /// Formats the status of the index.
 pub(crate) fn status(status: &StatusResponse) -> String {
@@ -234,7 +232,7 @@ pub(crate) fn coverage(answer: &CoverageResponse, all: bool) -> String {
     let has_several = files.iter().any(|file| Some(&file.vault) != vault);
     for file in files.iter().filter(|file| all || !has_no_problems(file)) {
         if has_several {
-            let _ = write!(out, "{}:", one_line(&file.vault));
+            let _ = write!(out, "{}:", harmless(&file.vault));
         }
         out.push_str(&one_file(file));
     }
@@ -270,9 +268,9 @@ fn one_file(file: &FileCoverage) -> String {
     };
     let reason =
         file.reason.as_ref().map(|reason| format!(": {}", harmless(reason))).unwrap_or_default();
-    let mut out = format!("{}  {state}{reason}\n", one_line(&file.path));
+    let mut out = format!("{}  {state}{reason}\n", harmless(&file.path));
     for target in &file.unresolved {
-        let _ = writeln!(out, "    {} {}", paint(NOTICE, "unresolved"), one_line(target));
+        let _ = writeln!(out, "    {} {}", paint(NOTICE, "unresolved"), harmless(target));
     }
     for diagnostic in &file.diagnostics {
         let style = match diagnostic.severity() {

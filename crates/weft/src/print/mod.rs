@@ -34,7 +34,7 @@ pub(crate) use notes::{list, note, resolved};
 pub(crate) use related::{related, related_ledger};
 pub(crate) use search::search;
 pub(crate) use siblings::siblings;
-pub(crate) use text::{counted, harmless};
+pub(crate) use text::{counted, harmless, harmless_lines};
 pub(crate) use walk::{cycles, neighbors, orphans, path, subgraph, tree, unresolved};
 pub(crate) use why_not::why_not;
 pub(crate) use write::{deleted, moved, put};

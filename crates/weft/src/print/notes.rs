@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use weft_model::Span as ModelSpan;
 use weft_proto::noteweft::v1::{
     GetNoteResponse, LinkSource, LinkView, ListNotesResponse, NoteRef, NoteSummary,
-    ResolveLinkResponse,
+    ResolveLinkResponse, Span,
 };
 
 use super::next;
-use super::text::{DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, one_line, paint};
+use super::text::{DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, harmless_lines, paint};
 use crate::hint::Hint;
 
 /// Maximum number of links of one kind that are listed before the rest is counted.
@@ -46,8 +47,12 @@ pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
     if let Some(NoteRef { title, .. }) = &note.object {
         let _ = writeln!(out, "{}", paint(DIM, &format!("object {}", harmless(title))));
     }
-    let _ = write!(out, "\n{}", harmless(&note.body));
-    if !note.body.ends_with('\n') {
+    let text = match &note.section {
+        Some(Span { start, end }) => ModelSpan::new(*start, *end).slice(&note.body),
+        None => &note.body,
+    };
+    let _ = write!(out, "\n{}", harmless_lines(text));
+    if !text.ends_with('\n') {
         out.push('\n');
     }
     if !note.children.is_empty() {
@@ -72,7 +77,7 @@ pub(crate) fn note(note: &GetNoteResponse, hint: &Hint) -> String {
     );
     let neighbor = note.backlinks.iter().chain(&note.links).find(|link| link.resolved);
     if let Some(uri) = neighbor.and_then(|link| link.uri.as_deref()) {
-        let _ = write!(out, "\n{}", next(&[&hint.command(&["get", uri])]));
+        let _ = write!(out, "\n{}", next(&[&hint.command("get", &[uri], &[])]));
     }
     out
 }
@@ -126,14 +131,14 @@ pub(super) fn page(
 ) -> String {
     let mut out = String::new();
     for note in notes {
-        let (uri, title) = (one_line(&note.uri), one_line(&note.title));
+        let (uri, title) = (harmless(&note.uri), harmless(&note.title));
         let mut more = Vec::new();
         // Most titles equal the last segment of the uri and are not repeated.
         if uri.rsplit('/').next() != Some(title.as_str()) {
             more.push(title);
         }
-        more.extend(note.r#type.iter().map(|kind| one_line(kind)));
-        more.extend(note.tags.iter().map(|tag| format!("#{}", one_line(tag))));
+        more.extend(note.r#type.iter().map(|kind| harmless(kind)));
+        more.extend(note.tags.iter().map(|tag| format!("#{}", harmless(tag))));
         let _ = writeln!(out, "{uri}  {}", paint(DIM, &more.join(" · ")));
     }
     let shown = notes.len() as u64;

@@ -6,7 +6,8 @@ use weft_proto::noteweft::v1::{FocusNote, RelatedNote, RelatedResponse, Relation
 
 use super::next;
 use super::text::{
-    DIM, FAINT_TITLE, STRONG, bar, columns, counted, grouped, harmless, padded, paint, wrap,
+    DIM, FAINT_TITLE, STRONG, bar, columns, counted, grouped, harmless, harmless_lines, padded,
+    paint, wrap,
 };
 use crate::hint::Hint;
 
@@ -87,7 +88,7 @@ fn related_note(rank: usize, note: &RelatedNote) -> String {
 
 /// Returns the beginning of a text, without a heading that repeats the title.
 fn excerpt(title: &str, details: &str, indent: &str) -> String {
-    let text = harmless(details);
+    let text = harmless_lines(details);
     let text = text.trim_start();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let repeats = first.strip_prefix("# ").is_some_and(|heading| heading.trim() == title);
@@ -153,8 +154,8 @@ pub(crate) fn related_ledger(answer: &RelatedResponse, body_links: bool, hint: &
     if let (true, false, Some(FocusNote { uri, .. })) = (is_alone, body_links, focus_note) {
         let why = "It has no parent, child, sibling or referring note. --body-links includes notes that link to it in their text; `tree` follows all links.";
         let _ = writeln!(out, "{}", paint(DIM, why));
-        let linked = hint.command(&["related", uri, "--body-links"]);
-        out.push_str(&next(&[&linked, &hint.command(&["tree", uri])]));
+        let linked = hint.command("related", &[uri], &["--body-links"]);
+        out.push_str(&next(&[&linked, &hint.command("tree", &[uri], &[])]));
         return out;
     }
     match (resume_token, related_notes.first(), focus_note) {
@@ -163,7 +164,7 @@ pub(crate) fn related_ledger(answer: &RelatedResponse, body_links: bool, hint: &
             out.push_str(&next(&[&hint.again("--resume", token)]))
         }
         (_, Some(RelatedNote { uri, .. }), _) | (_, None, Some(FocusNote { uri, .. })) => {
-            out.push_str(&next(&[&hint.command(&["get", uri])]));
+            out.push_str(&next(&[&hint.command("get", &[uri], &[])]));
         }
         (_, None, None) => {}
     }

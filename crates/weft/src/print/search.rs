@@ -25,7 +25,7 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
     out.push_str(&super::warnings(warnings));
     let Some(best) = hits.first() else {
         let _ = writeln!(out, "No hits for {}.", paint(STRONG, &harmless(query)));
-        out.push_str(&next(&[&hint.command(&["list"])]));
+        out.push_str(&next(&[&hint.command("list", &[], &[])]));
         return out;
     };
     for (at, hit) in hits.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
             let _ = writeln!(out, "{}", paint(DIM, &cut));
         }
     }
-    out.push_str(&next(&[&hint.command(&["get", &best.uri])]));
+    out.push_str(&next(&[&hint.command("get", &[&best.uri], &[])]));
     out
 }
 

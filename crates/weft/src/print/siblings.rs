@@ -54,7 +54,7 @@ pub(crate) fn siblings(answer: &TopicSiblingsResponse, hint: &Hint) -> String {
     }
     let shares = |found: &&Sibling| found.kind() == SiblingKind::Sibling;
     if let Some(first) = siblings.iter().find(shares).or(siblings.first()) {
-        out.push_str(&next(&[&hint.command(&["path", &uri, &first.uri])]));
+        out.push_str(&next(&[&hint.command("path", &[&uri, &first.uri], &[])]));
     }
     out
 }

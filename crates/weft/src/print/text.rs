@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Effects, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use weft_model::escape;
 
 pub(super) const STRONG: Style = Style::new().effects(Effects::BOLD);
 pub(super) const DIM: Style = Style::new().effects(Effects::DIMMED);
@@ -56,16 +57,10 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// Converts text of a note to one line without control characters.
+/// Converts prose to one line. Inner spaces are kept, so that a printed path can be pasted.
 pub(super) fn one_line(text: &str) -> String {
-    // Inner spaces are kept, so that a printed path can be pasted.
-    harmless(text)
-        .split(['\n', '\r', '\t'])
-        .map(str::trim)
-        .collect::<Vec<_>>()
-        .join(" ")
-        .trim()
-        .to_owned()
+    let lines = text.split(['\n', '\r', '\t']).map(str::trim).filter(|line| !line.is_empty());
+    harmless(&lines.collect::<Vec<_>>().join(" "))
 }
 
 /// Draws a bar of ten cells for a share in `0.0..=1.0`, with a resolution of an eighth of a cell.
@@ -172,9 +167,14 @@ pub(super) fn hanging(text: &str, indent: usize) -> String {
     wrap(&plain, columns, &" ".repeat(indent)).trim().to_owned()
 }
 
-/// Removes control characters from text of a note, except line breaks and tabs.
+/// Converts a name, tag, key or type to one line whose control characters are visible.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    escape::one_line(text).into_owned()
+}
+
+/// Converts a text of several lines, whose control characters become visible.
+pub(crate) fn harmless_lines(text: &str) -> String {
+    escape::lines(text).into_owned()
 }
 
 #[cfg(test)]
@@ -198,10 +198,11 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_styled_and_control_characters_removed() {
+    fn marks_are_styled_and_control_characters_harmless() {
         let marked = [('a', true), ('b', true), ('\u{1b}', false), ('c', false)];
         assert_eq!(wrap(&marked, 40, ""), format!("{MATCH}ab{MATCH:#}c\n"));
-        assert_eq!(harmless("a\u{1b}[31mb\n"), "a[31mb\n");
+        assert_eq!(harmless("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+        assert_eq!(harmless_lines("a\u{1b}[31m\tb\n"), "a\\u{1b}[31m\tb\n");
     }
 
     #[test]
@@ -215,7 +216,7 @@ mod tests {
             assert_eq!(fitted(text, columns), expected, "{text}");
             assert!(width(expected) <= columns, "{text}");
         }
-        assert_eq!(one_line(" two\nlines\u{7} "), "two lines");
+        assert_eq!(one_line(" two\nlines\u{7} "), "two lines\\u{7}");
     }
 
     #[test]

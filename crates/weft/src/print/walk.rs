@@ -15,7 +15,7 @@ use weft_proto::noteweft::v1::{
 use super::next;
 use super::notes::page;
 use super::text::{
-    DIM, FAINT_TITLE, NOTICE, STRONG, counted, fitted, one_line, paint, terminal_columns, width,
+    DIM, FAINT_TITLE, NOTICE, STRONG, counted, fitted, harmless, paint, terminal_columns, width,
     wrap,
 };
 use crate::hint::Hint;
@@ -50,7 +50,7 @@ enum LabelRole {
 
 impl<'a> Labels<'a> {
     fn new(notes: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
-        let notes: Vec<(&str, String)> = notes.map(|(id, title)| (id, one_line(title))).collect();
+        let notes: Vec<(&str, String)> = notes.map(|(id, title)| (id, harmless(title))).collect();
         let mut n_titled: HashMap<&str, usize> = HashMap::new();
         for (_, title) in &notes {
             *n_titled.entry(title).or_default() += 1;
@@ -59,7 +59,7 @@ impl<'a> Labels<'a> {
         let named = notes.iter().map(|(id, title)| {
             let label = Label {
                 title: title.clone(),
-                uri: one_line(id),
+                uri: harmless(id),
                 is_title_in_uri: id
                     .rsplit('/')
                     .next()
@@ -74,7 +74,7 @@ impl<'a> Labels<'a> {
     /// Formats the label of `id` for a line with `before` columns in use: the title, cut to the line, and the uri if it is needed and fits.
     fn line(&self, id: &str, before: usize, role: LabelRole) -> String {
         let (title, uri) = match self.0.get(id) {
-            None => (one_line(id), None),
+            None => (harmless(id), None),
             Some(Label { title, uri, is_title_in_uri, is_unique }) => {
                 let is_clear = *is_unique && (*is_title_in_uri || role == LabelRole::Repeated);
                 (title.clone(), (!is_clear).then_some(uri))
@@ -94,7 +94,7 @@ impl<'a> Labels<'a> {
     }
 
     fn title(&self, id: &str) -> String {
-        self.0.get(id).map_or_else(|| one_line(id), |name| name.title.clone())
+        self.0.get(id).map_or_else(|| harmless(id), |name| name.title.clone())
     }
 }
 
@@ -104,12 +104,12 @@ const MIN_TITLE: usize = 16;
 /// Returns the type of an edge as seen from one end, empty for an inline link, and an arrow.
 fn edge_label(edge: &WalkEdge, side: Side, inverse: &InverseNames) -> (String, &'static str) {
     if let Some(back) = inverse.of(&edge.r#type, side) {
-        return (one_line(back), "→");
+        return (harmless(back), "→");
     }
     let kind = match edge.source() {
         EdgeSource::Inline | EdgeSource::Unspecified => String::new(),
-        EdgeSource::Typed => one_line(&edge.r#type),
-        EdgeSource::Hierarchy => format!("{} (hierarchy)", one_line(&edge.r#type)),
+        EdgeSource::Typed => harmless(&edge.r#type),
+        EdgeSource::Hierarchy => format!("{} (hierarchy)", harmless(&edge.r#type)),
     };
     let arrow = match side {
         Side::Outgoing => "→",
@@ -175,7 +175,7 @@ pub(crate) fn tree(answer: &TreeResponse, hint: &Hint) -> String {
     out.push_str(&dangling(&answer.unresolved, answer.unresolved_truncated, &labels));
     let farthest = answer.nodes.last().filter(|node| node.hop > Some(0));
     if let Some(farthest) = farthest {
-        out.push_str(&next(&[&hint.command(&["path", &answer.root, &farthest.id])]));
+        out.push_str(&next(&[&hint.command("path", &[&answer.root, &farthest.id], &[])]));
     }
     out
 }
@@ -258,7 +258,7 @@ fn by_target(links: &[UnresolvedLink]) -> Vec<(&str, Vec<&str>)> {
 }
 
 fn target_line(target: &str, from: impl Iterator<Item = String>) -> String {
-    let line = format!("{} ← {}", one_line(target), from.collect::<Vec<_>>().join(", "));
+    let line = format!("{} ← {}", harmless(target), from.collect::<Vec<_>>().join(", "));
     let plain: Vec<(char, bool)> = line.chars().map(|c| (c, false)).collect();
     wrap(&plain, super::text::columns(), "  ")
 }
@@ -268,7 +268,7 @@ pub(crate) fn path(answer: &PathResponse, hint: &Hint) -> String {
     let labels = Labels::new(answer.nodes.iter().map(|node| (&*node.id, &*node.title)));
     let mut out = String::new();
     if !answer.found {
-        let (from, to) = (one_line(&answer.from), one_line(&answer.to));
+        let (from, to) = (harmless(&answer.from), harmless(&answer.to));
         let (from, to) = (paint(STRONG, &from), paint(STRONG, &to));
         let within = answer.max_hops.filter(|_| answer.truncated);
         let _ = match within {
@@ -282,7 +282,7 @@ pub(crate) fn path(answer: &PathResponse, hint: &Hint) -> String {
         if answer.truncated {
             out.push_str(&truncation([Limit::MaxHops].into_iter()));
         }
-        out.push_str(&next(&[&hint.command(&["neighbors", &answer.from])]));
+        out.push_str(&next(&[&hint.command("neighbors", &[&answer.from], &[])]));
         return out;
     }
     let inverse = inverse(&answer.inverse_names);
@@ -320,10 +320,10 @@ pub(crate) fn path(answer: &PathResponse, hint: &Hint) -> String {
 /// Formats the notes one link away, with their link types and degrees.
 pub(crate) fn neighbors(answer: &NeighborsResponse, hint: &Hint) -> String {
     let Degrees { r#in, out: outgoing, both } = answer.degrees.unwrap_or_default();
-    let mut out = format!("{}\n", paint(STRONG, &one_line(&answer.title)));
+    let mut out = format!("{}\n", paint(STRONG, &harmless(&answer.title)));
     let about = format!(
         "{} · linked with {}: {outgoing} outgoing, {in} incoming",
-        one_line(&answer.root),
+        harmless(&answer.root),
         counted(u64::from(both), "note", "notes"),
     );
     let _ = writeln!(out, "{}", paint(DIM, &about));
@@ -342,7 +342,7 @@ pub(crate) fn neighbors(answer: &NeighborsResponse, hint: &Hint) -> String {
         out.push_str(&truncation([Limit::MaxNodes].into_iter()));
     }
     if let Some(first) = answer.nodes.first() {
-        out.push_str(&next(&[&hint.command(&["neighbors", &first.id])]));
+        out.push_str(&next(&[&hint.command("neighbors", &[&first.id], &[])]));
     }
     out
 }
@@ -398,7 +398,7 @@ pub(crate) fn cycles(answer: &CyclesResponse) -> String {
     let mut out = String::new();
     for Cycle { nodes, edges } in &answer.cycles {
         let mut line = String::new();
-        let mut titles = nodes.iter().map(|NoteRef { uri: _, title }| one_line(title));
+        let mut titles = nodes.iter().map(|NoteRef { uri: _, title }| harmless(title));
         let first = titles.next().unwrap_or_default();
         line.push_str(&first);
         for (edge, title) in edges.iter().zip(titles.chain([first])) {
@@ -444,9 +444,9 @@ pub(crate) fn unresolved(answer: &UnresolvedResponse, hint: &Hint) -> String {
     } = answer;
     let mut out = String::new();
     for (target, from) in by_target(unresolved) {
-        let _ = writeln!(out, "{}", paint(STRONG, &one_line(target)));
+        let _ = writeln!(out, "{}", paint(STRONG, &harmless(target)));
         for uri in from {
-            let _ = writeln!(out, "  {} {}", paint(DIM, "←"), one_line(uri));
+            let _ = writeln!(out, "  {} {}", paint(DIM, "←"), harmless(uri));
         }
     }
     let shown = unresolved.len() as u64;

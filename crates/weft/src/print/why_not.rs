@@ -45,7 +45,7 @@ pub(crate) fn why_not(answer: &WhyNotResponse, hint: &Hint) -> String {
         out.push_str(&parts(hit, explanation));
     }
     if answer.miss_reason() != MissReason::NotIndexed {
-        out.push_str(&next(&[&hint.command(&["get", &uri])]));
+        out.push_str(&next(&[&hint.command("get", &[&uri], &[])]));
     }
     out
 }

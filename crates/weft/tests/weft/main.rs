@@ -16,6 +16,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use weft_testkit::{Random, forged_lines};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/timekeeping")
@@ -709,4 +710,60 @@ fn consecutive_words_form_one_name_if_one_is_expected() {
     }
     let (_, text) = run(&["tree", "secnd"]);
     assert!(!text.contains(quotes), "{text}");
+}
+
+/// Names and metadata of notes can neither begin a line of output nor change how it is shown, and suggested commands name the note.
+#[cfg(unix)]
+#[test]
+fn no_line_of_output_is_forged_by_metadata() {
+    let home = tempfile::tempdir().unwrap();
+    let vault = tempfile::tempdir().unwrap();
+    for (name, text) in forged_lines::notes(&mut Random::new(7), 8) {
+        std::fs::write(vault.path().join(name), text).unwrap();
+    }
+    std::fs::write(vault.path().join("-dash.md"), "dashing [[alias 0]]").unwrap();
+    let folder = vault.path().to_str().unwrap();
+    for args in [
+        &["list"][..],
+        &["search", "word"],
+        &["search", "word", "--explain"],
+        &["get", "alias 0"],
+        &["get", "alias 0#no\nFORGED"],
+        &["resolve", "alias 1"],
+        &["tree", "alias 0"],
+        &["neighbors", "alias 2"],
+        &["path", "alias 0", "alias 3"],
+        &["related", "alias 0", "--body-links"],
+        &["context", "word"],
+        &["context", "--focus", "alias 1", "--rendering", "markdown"],
+        &["siblings", "alias 1"],
+        &["status"],
+        &["coverage"],
+        &["why-not", "alias 1", "zzz"],
+    ] {
+        let output = weft(home.path(), &[args, &["--vault", folder]].concat());
+        for text in [&output.stdout, &output.stderr] {
+            let text = String::from_utf8_lossy(text);
+            assert_eq!(forged_lines::forged_lines(&text), [""; 0], "{args:?}: {text}");
+        }
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            printed.contains("FORGED")
+                || ["status", "coverage"].contains(&args[0])
+                || args.iter().any(|it| it.contains('#')),
+            "{args:?}: {printed}"
+        );
+    }
+    let found = weft(home.path(), &["search", "dashing", "--vault", folder]);
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(found.contains(" -- -dash\n"), "{found}");
+    let suggested = found.lines().last().unwrap().rsplit_once("weft get ").unwrap().1;
+    let output = Command::new("sh")
+        .args(["-c", &format!("\"$0\" get {suggested}"), env!("CARGO_BIN_EXE_weft")])
+        .env_clear()
+        .env("HOME", home.path())
+        .env("WEFT__EMBEDDING__MODEL", "none")
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("dashing"), "{suggested}");
 }

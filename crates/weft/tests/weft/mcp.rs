@@ -120,3 +120,65 @@ async fn missing_daemon_is_reported_to_the_agent() {
     assert_eq!(result.is_error, Some(true));
     assert!(text.contains("weft serve") && text.contains("127.0.0.1:1:"), "{text}");
 }
+
+/// Regression test: a session ended at an unknown method before its first request, and ignored lines that are not JSON.
+#[tokio::test]
+async fn protocol_errors_are_answered_and_the_session_continues() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+    let home = TempDir::new().unwrap();
+    let example = example();
+    let mut weft = start(home.path(), &["--vault", example.to_str().unwrap()]);
+    let mut input = weft.stdin.take().unwrap();
+    let mut output = BufReader::new(weft.stdout.take().unwrap()).lines();
+    let initialize = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    });
+    let call = json!({
+        "jsonrpc": "2.0",
+        "id": 5,
+        "method": "tools/call",
+        "params": {"name": "list_notes", "arguments": {"limit": 1}},
+    });
+    for (line, id, code) in [
+        ("{bad json".to_owned(), json!(null), Some(-32700)),
+        (json!({"jsonrpc": "2.0", "id": 0, "method": "nope"}).to_string(), json!(0), Some(-32601)),
+        (json!({"jsonrpc": "2.0", "method": "notifications/x"}).to_string(), json!(null), None),
+        (initialize.to_string(), json!(1), None),
+        (
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+            json!(null),
+            None,
+        ),
+        ("{bad json".to_owned(), json!(null), Some(-32700)),
+        (json!({"jsonrpc": "2.0", "id": 2, "method": "nope"}).to_string(), json!(2), Some(-32601)),
+        (
+            json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": [1]}).to_string(),
+            json!(3),
+            Some(-32602),
+        ),
+        (json!({"jsonrpc": "2.0", "id": 4, "method": "ping"}).to_string(), json!(4), None),
+        (call.to_string(), json!(5), None),
+    ] {
+        input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        if id.is_null() && code.is_none() {
+            continue;
+        }
+        let answer = output.next_line().await.unwrap().unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(
+            (&answer["id"], answer["error"]["code"].as_i64()),
+            (&id, code),
+            "{line}: {answer}"
+        );
+    }
+    drop(input);
+    assert!(weft.wait().await.unwrap().success());
+}

@@ -4,6 +4,7 @@ import Graph from "graphology";
 import layout, { inferSettings } from "graphology-layout-forceatlas2";
 import Sigma from "sigma";
 import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
+import { visible } from "../text";
 import { color } from "../theme";
 import { EDGES, NODES } from "./shaders";
 
@@ -212,7 +213,7 @@ export class Drawing {
       const tint = shades[Math.min(dot.hop, shades.length - 1)];
       // Initial positions on a sunflower spiral: distinct for any number of dots, and deterministic.
       const [angle, far] = [nth * 2.399963, Math.sqrt(nth / Math.max(1, placed))];
-      const attributes = { label: dot.title, color: dot.placeholder ? colors.raised : tint, edge: tint, ring: dot.placeholder ? 0.35 : 0, hop: dot.hop };
+      const attributes = { label: visible(dot.title), color: dot.placeholder ? colors.raised : tint, edge: tint, ring: dot.placeholder ? 0.35 : 0, hop: dot.hop };
       if (graph.hasNode(dot.id)) graph.mergeNodeAttributes(dot.id, attributes);
       else graph.addNode(dot.id, { ...attributes, x: far * Math.cos(angle), y: far * Math.sin(angle) });
     });
