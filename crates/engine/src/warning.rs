@@ -42,6 +42,8 @@ pub enum WarningCode {
     AmbiguousName,
     /// Part of the query exceeds a limit and was ignored.
     QueryTruncated,
+    /// Words of the query in capitals were read as operators.
+    QueryOperators,
     /// The query has no term to search for.
     QueryEmpty,
     /// More notes qualify as candidates than were ranked.
@@ -56,7 +58,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::StageSkipped,
         Self::ModelUnavailable,
         Self::VectorsPending,
@@ -64,6 +66,7 @@ impl WarningCode {
         Self::UnknownLinkType,
         Self::AmbiguousName,
         Self::QueryTruncated,
+        Self::QueryOperators,
         Self::QueryEmpty,
         Self::CandidatesLimited,
         Self::FilesMissing,
@@ -82,6 +85,7 @@ impl WarningCode {
             Self::UnknownLinkType => "unknown_link_type",
             Self::AmbiguousName => "ambiguous_name",
             Self::QueryTruncated => "query_truncated",
+            Self::QueryOperators => "query_operators",
             Self::QueryEmpty => "query_empty",
             Self::CandidatesLimited => "candidates_limited",
             Self::FilesMissing => "files_missing",

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
-use weft_model::{Value, fold};
+use weft_model::{Value, date, fold};
 
-use crate::{EngineError, date};
+use crate::EngineError;
 
 /// A condition on a property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,17 +1,23 @@
 //! Encoder: converts a note into the fields and terms the index stores.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use super::analyzer::{Analyzer, TokenKind};
+use weft_model::Note;
+use weft_model::id::folder_of;
+
+use super::analyzer::{Analyzer, Token, TokenKind};
 use super::encoded_note::{EncodedNote, EncodedTerms};
-use super::index_schema::{SchemaFields, schema};
+use super::exact_form::exact_forms;
+use super::index_schema::{EXACT, SchemaFields, schema};
 use super::language_detection::LanguageChoice;
-use super::name_terms::name_terms;
+use super::name_terms::{name_terms, names};
+use super::said_text::SaidText;
 use super::term_buffer::TermBuffer;
 use super::term_list::term_list;
+use crate::notes::NoteEntry;
 
 /// Input of the keyword index for one note.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeywordDocument<'n> {
     /// Version of the note's text, chosen by the caller and returned by [`versions`](super::keyword_reader::KeywordReader::versions).
     pub version: u64,
@@ -19,12 +25,34 @@ pub struct KeywordDocument<'n> {
     pub title: &'n str,
     /// Other names of the note.
     pub aliases: Vec<&'n str>,
+    /// Path in its vault, without extension. With as many of its folders as are given, the file's name is a name of the note too; the words of the folders are searched with a low weight.
+    pub path: &'n str,
     /// Headings of the body. They are part of the body too and add to its weight.
     pub headings: Vec<&'n str>,
     /// Tags, including those written in the body.
     pub tags: Vec<&'n str>,
+    /// Texts of the frontmatter, searched with a low weight.
+    pub properties: Vec<&'n str>,
     /// Body.
     pub body: &'n str,
+}
+
+impl<'n> KeywordDocument<'n> {
+    /// Returns the document of a note.
+    #[must_use]
+    pub fn of(entry: &'n NoteEntry) -> Self {
+        let Note { title, path, headings, tags, searched_texts, .. } = &entry.note;
+        Self {
+            version: entry.version,
+            title,
+            aliases: entry.other_names(),
+            path: path.without_extension(),
+            headings: headings.iter().map(|heading| &*heading.text).collect(),
+            tags: tags.iter().map(String::as_str).collect(),
+            properties: searched_texts.iter().map(String::as_str).collect(),
+            body: &entry.body,
+        }
+    }
 }
 
 /// Converts notes into the form the index stores.
@@ -50,16 +78,30 @@ impl KeywordEncoder {
     /// Encodes a note. `O(its text)`: nearly all of the work of indexing it.
     pub fn encode(&mut self, note: &KeywordDocument<'_>) -> EncodedNote {
         let Self { fields, choice, analyzer, buffer, terms } = self;
-        let language = choice.of(note.title, note.body);
+        let body = SaidText::of(note.body);
+        let language = choice.of(note.title, body.text());
         let mut length = 0_u64;
         // A panic during the previous note may have left data behind.
         buffer.clear();
         analyzer.shrink_caches();
         terms.clear();
-        for part in [note.title].into_iter().chain(note.aliases.iter().copied()).chain([note.body])
-        {
+        let asides = body.asides().iter().map(|aside| &note.body[aside.clone()]);
+        let mut exact: BTreeMap<String, usize> = BTreeMap::new();
+        let mut count_exact = |form: &str| match exact.get_mut(form) {
+            Some(n) => *n += 1,
+            None => drop(exact.insert(form.to_owned(), 1)),
+        };
+        for part in [note.title, body.text()].into_iter().chain(asides) {
             analyzer.analyze(part, language, |token| {
                 length += u64::from(token.kind == TokenKind::Word);
+                exact_forms(part, &token, &mut count_exact);
+                buffer.push(&token);
+            });
+            buffer.end_part();
+        }
+        for name in &note.aliases {
+            analyzer.analyze(name, language, |token| {
+                exact_forms(name, &token, &mut count_exact);
                 buffer.push(&token);
             });
             buffer.end_part();
@@ -70,11 +112,24 @@ impl KeywordEncoder {
             analyzer.analyze(tag, language, |token| buffer.push(&token));
             buffer.end_part();
         }
+        let folders: Vec<&str> = folder_of(note.path).split('/').collect();
+        for weak in folders.iter().chain(&note.properties) {
+            // They connect no notes, as rare words of a text do.
+            analyzer.analyze(weak, language, |token| buffer.push(&without_word(token)));
+            buffer.end_part();
+        }
         let list = term_list(buffer.terms(), analyzer);
         buffer.end_field(analyzer, terms);
         terms.end_field(fields.text);
-        let boosted = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
-        for (field, parts) in fields.boosted.into_iter().zip(boosted) {
+        let boosted = [
+            &[note.title][..],
+            &note.aliases,
+            &note.headings,
+            &note.tags,
+            &folders,
+            &note.properties,
+        ];
+        for (field, parts) in fields.repeated.into_iter().zip(boosted) {
             for part in parts {
                 analyzer.analyze(part, language, |token| buffer.push(&token));
                 buffer.end_part();
@@ -82,7 +137,11 @@ impl KeywordEncoder {
             buffer.end_field(analyzer, terms);
             terms.end_field(field);
         }
-        for name in name_terms(analyzer, note.title, &note.aliases, language) {
+        for (form, n) in exact {
+            terms.push(&form, &vec![0; n]);
+        }
+        terms.end_field(fields.repeated[EXACT]);
+        for name in name_terms(analyzer, names(note.title, &note.aliases, note.path), language) {
             terms.push(&name, &[0]);
         }
         terms.end_field(fields.names);
@@ -92,6 +151,14 @@ impl KeywordEncoder {
             (fields.language, language.code()),
         ];
         EncodedNote::new(terms, numbers, (fields.terms, list))
+    }
+}
+
+/// Returns a token that is searched like any other but does not count as a word of the text.
+const fn without_word(token: Token<'_>) -> Token<'_> {
+    match token.kind {
+        TokenKind::Word => Token { kind: TokenKind::Stop, ..token },
+        TokenKind::Stop | TokenKind::Part | TokenKind::Character => token,
     }
 }
 
@@ -119,8 +186,10 @@ mod tests {
             version: 1,
             title: "fern",
             aliases: vec!["bracken"],
+            path: "plants/fern",
             headings: vec!["shade"],
             tags: vec!["green"],
+            properties: vec!["canopy"],
             body,
         };
         let small = |encoder: &mut KeywordEncoder| {
@@ -143,8 +212,8 @@ mod tests {
             body: "the fern of fooBar #Shade #shades",
             tags: vec!["fern", "shade"],
             version: 1,
-            aliases: Vec::new(),
-            headings: Vec::new(),
+            path: "shades/ferns",
+            ..KeywordDocument::default()
         };
         let note = KeywordEncoder::new(LanguageChoice::default()).encode(&note);
         let bytes = note.terms();
@@ -162,8 +231,8 @@ mod tests {
             ("foo", 1, false),
             ("foobar", 1, true),
             ("of", 1, false),
-            // One of the two is the tag.
-            ("shade", 2, true),
+            // One of the three is the tag, one the folder.
+            ("shade", 3, true),
             ("the", 1, false),
         ];
         assert_eq!(

@@ -18,8 +18,7 @@ mod languages;
 type Text = (&'static str, &'static str);
 
 fn document<'n>(title: &'n str, body: &'n str) -> KeywordDocument<'n> {
-    let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
-    KeywordDocument { version: 1, title, aliases, headings, tags, body }
+    KeywordDocument { version: 1, title, body, ..KeywordDocument::default() }
 }
 
 /// Adds these notes, starting at slot 0.
@@ -240,7 +239,7 @@ fn boosted_fields_weigh_more() {
         KeywordDocument { headings: vec!["fern"], ..document("a1", "fern b1 c1 d1 e1 f1 g1") };
     let tagged =
         KeywordDocument { tags: vec!["plants/fern"], ..document("a1", "b1 c1 d1 e1 f1 g1 h1 i1") };
-    let alias = KeywordDocument { aliases: vec!["fern"], ..document("a1", "b1 c1 d1 e1 f1 g1") };
+    let alias = KeywordDocument { aliases: vec!["fern"], ..document("a1", "b1 c1 d1 e1 f1 g1 h1") };
     add_notes(&mut writer, [plain, title, heading, tagged, alias]);
     let reader = writer.commit(1).unwrap();
     assert_eq!(found(&reader, "fern"), [1, 4, 2, 3, 0]);

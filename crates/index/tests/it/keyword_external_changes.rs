@@ -20,14 +20,8 @@ fn put_note(
     title: &str,
     body: &str,
 ) -> Result<(), KeywordError> {
-    let document = KeywordDocument {
-        version: u64::from(id),
-        title,
-        aliases: Vec::new(),
-        headings: Vec::new(),
-        tags: Vec::new(),
-        body,
-    };
+    let document =
+        KeywordDocument { version: u64::from(id), title, body, ..KeywordDocument::default() };
     writer.upsert(NoteId::new(id), writer.encoder().encode(&document))
 }
 
