@@ -430,7 +430,8 @@ impl Engine {
         let best_chunk: Option<Span> =
             query.best_chunk(id)?.and_then(|at| Some(entry.chunks.get(at)?.span));
         let language = snapshot.keyword.language(id).ok().flatten().unwrap_or(Language::English);
-        let other_names = entry.other_names();
+        let aliases = entry.note.aliases.iter().map(String::as_str);
+        let other_names: Vec<&str> = aliases.chain(entry.other_names()).collect();
         let names = names(&entry.note.title, &other_names, entry.note.path.without_extension());
         let name = if found.mention > 0.0 {
             snapshot.keyword.mentioned_name(&query.words, id, names)?.map(str::to_owned)

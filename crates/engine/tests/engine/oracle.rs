@@ -35,6 +35,9 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
     let mut docs: BTreeMap<String, Doc> = BTreeMap::new();
     for (id, entry) in notes.by_path() {
         let mut all = words(&entry.note.title);
+        for alias in &entry.note.aliases {
+            all.extend(words(alias));
+        }
         all.extend(words(&entry.body));
         let length = all.len() as f64;
         let others = entry.other_names();
@@ -46,7 +49,8 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
             *counts.entry(word.clone()).or_default() += 1.0;
         }
         let title = entry.note.title.split(" (").next().unwrap_or_default();
-        let names = [title].into_iter().chain(others);
+        let names =
+            [title].into_iter().chain(entry.note.aliases.iter().map(String::as_str)).chain(others);
         let cosines = vault.snapshot.vectors.iter().flat_map(|vectors| {
             let rows: Vec<RowId> = vectors.rows.of(id).iter().flatten().copied().collect();
             vectors.index.similarities(&embedded, &rows).expect("they are its rows")

@@ -23,8 +23,10 @@ pub struct KeywordDocument<'n> {
     pub version: u64,
     /// Title.
     pub title: &'n str,
-    /// Other names of the note.
+    /// Aliases.
     pub aliases: Vec<&'n str>,
+    /// Names of the note besides title and aliases. They weigh like aliases, but do not count towards the length.
+    pub other_names: Vec<&'n str>,
     /// Path in its vault, without extension. With as many of its folders as are given, the file's name is a name of the note too; the words of the folders are searched with a low weight.
     pub path: &'n str,
     /// Headings of the body. They are part of the body too and add to its weight.
@@ -41,11 +43,12 @@ impl<'n> KeywordDocument<'n> {
     /// Returns the document of a note.
     #[must_use]
     pub fn of(entry: &'n NoteEntry) -> Self {
-        let Note { title, path, headings, tags, searched_texts, .. } = &entry.note;
+        let Note { title, aliases, path, headings, tags, searched_texts, .. } = &entry.note;
         Self {
             version: entry.version,
             title,
-            aliases: entry.other_names(),
+            aliases: aliases.iter().map(String::as_str).collect(),
+            other_names: entry.other_names(),
             path: path.without_extension(),
             headings: headings.iter().map(|heading| &*heading.text).collect(),
             tags: tags.iter().map(String::as_str).collect(),
@@ -91,7 +94,8 @@ impl KeywordEncoder {
             Some(n) => *n += 1,
             None => drop(exact.insert(form.to_owned(), 1)),
         };
-        for part in [note.title, body.text()].into_iter().chain(asides) {
+        let counted = [note.title].into_iter().chain(note.aliases.iter().copied());
+        for part in counted.chain([body.text()]).chain(asides) {
             analyzer.analyze(part, language, |token| {
                 length += u64::from(token.kind == TokenKind::Word);
                 exact_forms(part, &token, &mut count_exact);
@@ -99,7 +103,7 @@ impl KeywordEncoder {
             });
             buffer.end_part();
         }
-        for name in &note.aliases {
+        for name in &note.other_names {
             analyzer.analyze(name, language, |token| {
                 exact_forms(name, &token, &mut count_exact);
                 buffer.push(&token);
@@ -121,9 +125,10 @@ impl KeywordEncoder {
         let list = term_list(buffer.terms(), analyzer);
         buffer.end_field(analyzer, terms);
         terms.end_field(fields.text);
+        let other_names = [&*note.aliases, &*note.other_names].concat();
         let boosted = [
             &[note.title][..],
-            &note.aliases,
+            &other_names,
             &note.headings,
             &note.tags,
             &folders,
@@ -141,7 +146,7 @@ impl KeywordEncoder {
             terms.push(&form, &vec![0; n]);
         }
         terms.end_field(fields.repeated[EXACT]);
-        for name in name_terms(analyzer, names(note.title, &note.aliases, note.path), language) {
+        for name in name_terms(analyzer, names(note.title, &other_names, note.path), language) {
             terms.push(&name, &[0]);
         }
         terms.end_field(fields.names);
@@ -186,6 +191,7 @@ mod tests {
             version: 1,
             title: "fern",
             aliases: vec!["bracken"],
+            other_names: vec!["polypody"],
             path: "plants/fern",
             headings: vec!["shade"],
             tags: vec!["green"],

@@ -38,8 +38,12 @@ pub const MAX_TYPO_WORDS: usize = 16;
 /// Minimum number of stop words of a language that identify the query as being in it if most notes are in another language. A single one may be a content word there.
 const MIN_STOP_WORDS: usize = 2;
 
-/// Weight of a word as typed, relative to the word in any spelling.
-const EXACT_WEIGHT: f64 = 1.0;
+/// Returns the weight of a word as typed, relative to the word in any spelling, in a query of `n_terms` words.
+///
+/// A single word typed with its accents or its sign means this spelling. In a question, the other words say more: at full weight, German questions of XQuAD lose .008 nDCG@10.
+fn exact_weight(n_terms: usize) -> f64 {
+    1.0 / (n_terms.max(1) as f64).powi(2)
+}
 
 /// Options for parsing a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -652,7 +656,7 @@ impl QueryBuilder<'_> {
         for exact in &exact_forms {
             matchers.push(WeightedMatcher {
                 matcher: DocumentMatcher::Postings(exact.postings.clone()),
-                weight: EXACT_WEIGHT * f64::from(exact.count) * exact.idf,
+                weight: exact_weight(terms.len()) * f64::from(exact.count) * exact.idf,
             });
         }
         matchers.sort_by(|left, right| right.weight.total_cmp(&left.weight));

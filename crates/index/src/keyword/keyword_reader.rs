@@ -190,7 +190,7 @@ impl KeywordReader {
         self.read(|| Ok(self.0.document_of(note).map(|(segment, doc)| segment.language(doc))))
     }
 
-    /// Returns the number of words in title and body without stop words, or `None` for an unknown note. `O(1)`.
+    /// Returns the number of words in title, aliases and body without stop words, or `None` for an unknown note. `O(1)`.
     #[must_use]
     pub fn length(&self, note: NoteId) -> Option<u32> {
         self.0.document_of(note).map(|(segment, doc)| segment.lengths[doc as usize])

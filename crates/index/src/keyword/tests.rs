@@ -239,12 +239,103 @@ fn boosted_fields_weigh_more() {
         KeywordDocument { headings: vec!["fern"], ..document("a1", "fern b1 c1 d1 e1 f1 g1") };
     let tagged =
         KeywordDocument { tags: vec!["plants/fern"], ..document("a1", "b1 c1 d1 e1 f1 g1 h1 i1") };
-    let alias = KeywordDocument { aliases: vec!["fern"], ..document("a1", "b1 c1 d1 e1 f1 g1 h1") };
+    let alias = KeywordDocument { aliases: vec!["fern"], ..document("a1", "b1 c1 d1 e1 f1 g1") };
     add_notes(&mut writer, [plain, title, heading, tagged, alias]);
     let reader = writer.commit(1).unwrap();
     assert_eq!(found(&reader, "fern"), [1, 4, 2, 3, 0]);
     assert_eq!(found(&reader, "plants"), [3], "tags are searchable");
     assert_eq!(reader.length(NoteId::new(3)), Some(9), "tags do not count towards the length");
+}
+
+#[test]
+fn said_words_are_found() {
+    let reader = reader(&[
+        ("Fan", r"tp\_fan reads AT&amp;T, caf&eacute;, Mr.&nbsp;Smith"),
+        (
+            "Water",
+            "**un**important H<sub>2</sub>O of a [linked phrase](https://example.org/source) here",
+        ),
+        ("Data", "![x](data:image/png;base64,QUJDREVGR0g=) after"),
+    ]);
+    for (query, expected) in [
+        ("+tp_fan", &[0][..]),
+        ("eacute", &[]),
+        ("café", &[0]),
+        ("+\"mr smith\"", &[0]),
+        ("amp", &[]),
+        ("unimportant", &[1]),
+        ("H2O", &[1]),
+        ("sub", &[]),
+        ("+\"linked phrase here\"", &[1]),
+        ("example.org source", &[1]),
+        ("base64", &[]),
+        ("after", &[2]),
+    ] {
+        assert_eq!(found(&reader, query), expected, "{query}");
+    }
+}
+
+#[test]
+fn word_as_typed_ranks_above_other_spellings() {
+    let reader = reader(&[
+        ("", "the tea of the house, the pot, the the the"),
+        ("", "un thé vert"),
+        ("", "ano ano ano"),
+        ("", "un año"),
+        ("", "a net, the net"),
+        ("", "the .NET runtime"),
+        ("", "NET of taxes"),
+        ("", "at home, home and home"),
+        ("", "set $HOME first"),
+    ]);
+    for (query, expected) in [
+        ("+thé", &[1][..]),
+        ("año", &[3, 2]),
+        (".NET", &[5, 6, 4]),
+        ("$HOME", &[8, 7]),
+        ("ano", &[2, 3]),
+    ] {
+        let notes = found(&reader, query);
+        assert_eq!(&notes[..expected.len()], expected, "{query}");
+    }
+}
+
+#[test]
+fn prefix_stands_for_its_terms() {
+    let reader = reader(&[
+        ("", "a barometer on the wall"),
+        ("", "barometric pressure and the weather"),
+        ("", "the bar is open"),
+        ("", "running shoes"),
+        ("", "Äpfel im Garten"),
+    ]);
+    for (query, expected) in [
+        ("barom*", &[0, 1][..]),
+        ("+barom* pressure", &[0, 1]),
+        ("pressure -barom*", &[]),
+        ("barom", &[]),
+        ("\"barom*\"", &[]),
+        ("*barom*", &[]),
+        ("äpf*", &[4]),
+        ("b*", &[]),
+    ] {
+        assert_eq!(found_set(&reader, query), expected, "{query}");
+    }
+    let typing = QueryOptions { prefix_last_word: true, ..QueryOptions::default() };
+    for (query, expected) in [
+        ("barom", &[0, 1][..]),
+        ("weather barom", &[0, 1]),
+        ("barom ", &[]),
+        ("barom weather", &[1]),
+        ("runnin", &[3]),
+        ("barometer", &[0]),
+    ] {
+        let mut notes = search(&reader, query, &typing);
+        notes.sort_unstable();
+        assert_eq!(notes, expected, "{query}");
+    }
+    let query = reader.parse("barom*", &QueryOptions::default()).unwrap();
+    assert_eq!(query.terms()[0].expansions, ["baromet", "barometr"]);
 }
 
 #[test]

@@ -134,26 +134,24 @@ impl NoteEntry {
             && (body, chunks, note) == (&other.body, &other.chunks, &other.note)
     }
 
-    /// Returns the names by which links find the note besides its title: its aliases, then the name of its file, for a folder note that of its folder, and its uri and `id` as written.
+    /// Returns the names by which links find the note besides its title and its aliases: the name of its file, for a folder note that of its folder, and its uri and `id` as written.
     ///
-    /// Of the names after the aliases, one with the same letters and digits as an earlier name is left out, and so is one that only adds a parenthesis at the end, such as the number of a copy.
+    /// A name with the same letters and digits as an earlier name is left out, and so is one that only adds a parenthesis at the end, such as the number of a copy.
     #[must_use]
     pub fn other_names(&self) -> Vec<&str> {
         let Note { path, title, aliases, claimed_uri, .. } = &self.note;
-        let mut names: Vec<&str> = aliases.iter().map(String::as_str).collect();
         let is_folder_note = is_folder_note(path.stem()) && !path.folder().is_empty();
         let folder = path.folder().rsplit('/').next().filter(|_| is_folder_note);
         let derived = [Some(path.stem()), folder, claimed_uri.as_deref(), self.frontmatter_id()];
         let mut known: Vec<String> =
-            names.iter().chain([&title.as_str()]).map(|name| letters(name)).collect();
-        for name in derived.into_iter().flatten() {
+            aliases.iter().chain([title]).map(|name| letters(name)).collect();
+        let is_new = |name: &&str| {
             let letters = letters(name);
-            if !known.contains(&letters) {
-                known.push(letters);
-                names.push(name);
-            }
-        }
-        names
+            let is_new = !known.contains(&letters);
+            known.push(letters);
+            is_new
+        };
+        derived.into_iter().flatten().filter(is_new).collect()
     }
 
     /// Returns the frontmatter's `id` as written: it names the note even if `uri` sets another uri.
@@ -189,11 +187,11 @@ mod tests {
             ("the file's name", "a/RFC2119.md", &[], None, &["RFC2119"]),
             ("the title in another form", "a/key-words_for USE.md", &[], None, &[]),
             ("a copy", "a/Key words for use (2).md", &[], None, &[]),
-            ("an alias", "a/the b.md", &["The B", "B"], None, &["The B", "B"]),
-            ("a uri", "a/b.md", &["B"], Some("x:1"), &["B", "x:1"]),
+            ("an alias", "a/the b.md", &["The B", "B"], None, &[]),
+            ("a uri", "a/b.md", &["B"], Some("x:1"), &["x:1"]),
             ("a folder note", "a/pots/README.md", &[], None, &["README", "pots"]),
             ("no folder", "index.md", &[], None, &["index"]),
-            ("names of signs", "a/🌿.md", &["🌱"], None, &["🌱", "🌿"]),
+            ("names of signs", "a/🌿.md", &["🌱"], None, &["🌿"]),
         ];
         for (name, path, aliases, uri, expected) in cases {
             let note = Note {
