@@ -123,7 +123,7 @@ struct SaidPart {
 }
 
 /// Change of a written text.
-struct Edit<'t> {
+struct TextEdit<'t> {
     written: Range<usize>,
     /// Text that replaces it.
     said: Cow<'t, str>,
@@ -141,7 +141,7 @@ impl<'t> SaidText<'t> {
         edits.sort_by_key(|edit| edit.written.start);
         let (mut text, mut parts) = (String::with_capacity(written.len()), Vec::new());
         let mut start = 0;
-        for Edit { written: range, said } in edits {
+        for TextEdit { written: range, said } in edits {
             if range.start < start {
                 continue;
             }
@@ -225,7 +225,7 @@ struct Opener {
 /// Finds the markup of a text.
 struct MarkupScanner<'t> {
     written: &'t str,
-    edits: Vec<Edit<'t>>,
+    edits: Vec<TextEdit<'t>>,
     asides: Vec<Range<usize>>,
     /// Encoded data, ascending.
     encoded: Vec<Range<usize>>,
@@ -249,7 +249,8 @@ const MARKS: [bool; 256] = {
 impl<'t> MarkupScanner<'t> {
     fn new(written: &'t str) -> Self {
         let encoded = encoded_data(written);
-        let edits = encoded.iter().map(|range| Edit { written: range.clone(), said: " ".into() });
+        let edits =
+            encoded.iter().map(|range| TextEdit { written: range.clone(), said: " ".into() });
         Self {
             written,
             edits: edits.collect(),
@@ -285,7 +286,7 @@ impl<'t> MarkupScanner<'t> {
 
     /// Leaves `range` out of the said text.
     fn skip(&mut self, range: Range<usize>) {
-        self.edits.push(Edit { written: range, said: Cow::Borrowed("") });
+        self.edits.push(TextEdit { written: range, said: Cow::Borrowed("") });
     }
 
     fn aside(&mut self, range: Range<usize>) {
@@ -312,7 +313,7 @@ impl<'t> MarkupScanner<'t> {
         let range = at..at + n_bytes + 1;
         let end = range.end;
         match decoded(&self.written[range.clone()]) {
-            Some(said) => self.edits.push(Edit { written: range, said: said.into() }),
+            Some(said) => self.edits.push(TextEdit { written: range, said: said.into() }),
             None => return at + 1,
         }
         end
@@ -353,7 +354,7 @@ impl<'t> MarkupScanner<'t> {
                 (b'>', None) => {
                     let end = at + 1 + n + 1;
                     attributes.into_iter().for_each(|value| self.aside(value));
-                    self.edits.push(Edit { written: at..end, said: said.into() });
+                    self.edits.push(TextEdit { written: at..end, said: said.into() });
                     return end;
                 }
                 // Another tag begins.
