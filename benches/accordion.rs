@@ -38,6 +38,7 @@ fn a_note(random: &mut Random, at: usize) -> Note {
         tags: vec![],
         note_type: None,
         properties: Default::default(),
+        searched_texts: Vec::new(),
         order: None,
         headings,
         blocks: vec![],

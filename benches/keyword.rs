@@ -34,15 +34,9 @@ fn indexed(bodies: &[String]) -> KeywordReader {
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
     let mut encoder = writer.encoder();
     for (at, body) in bodies.iter().enumerate() {
-        let document = KeywordDocument {
-            version: 1,
-            title: "",
-            aliases: Vec::new(),
-            headings: Vec::new(),
-            tags: Vec::new(),
-            body,
-            passages: weft_model::passages(body, &[]),
-        };
+        let passages = weft_model::passages(body, &[]);
+        let document =
+            KeywordDocument { version: 1, body, passages, ..KeywordDocument::default() };
         writer.upsert(note(at), encoder.encode(&document)).expect("memory takes everything");
     }
     writer.commit(1).expect("memory takes everything")

@@ -3,9 +3,9 @@
 //! This is the cost of an edit without reading its file and waiting for the disk, which `edit` includes.
 
 use criterion::{BenchmarkId, Criterion};
-use weft_benches::vault::{document, entry, file, notes, words};
+use weft_benches::vault::{entry, file, notes, words};
 use weft_benches::{SIZES, sizes, word};
-use weft_index::keyword::{KeywordEncoder, KeywordWriter, QueryOptions};
+use weft_index::keyword::{KeywordDocument, KeywordEncoder, KeywordWriter, QueryOptions};
 use weft_index::notes::Change;
 use weft_index::{Publisher, Snapshot};
 use weft_model::NoteSet;
@@ -45,7 +45,7 @@ impl PublishedVault {
         let (notes, delta) = before.notes.edited(&[change]);
         for note in delta.upserted {
             let entry = notes.entry(note).expect("it was put there");
-            let words = self.encoder.encode(&document(entry));
+            let words = self.encoder.encode(&KeywordDocument::of(entry));
             self.keyword.upsert(note, words).expect("memory takes everything");
         }
         let keyword = self.keyword.commit(generation).expect("memory takes everything");

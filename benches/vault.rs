@@ -107,24 +107,12 @@ pub fn words(notes: &NoteTable) -> KeywordWriter {
         KeywordWriter::in_memory(KeywordSettings::default()).expect("the settings are sound");
     let mut encoder = writer.encoder();
     for (note, entry) in notes.by_path() {
-        writer.upsert(note, encoder.encode(&document(entry))).expect("memory takes everything");
+        writer
+            .upsert(note, encoder.encode(&KeywordDocument::of(entry)))
+            .expect("memory takes everything");
     }
     writer.commit(1).expect("memory takes everything");
     writer
-}
-
-/// Returns the document of the keyword index for a note.
-#[must_use]
-pub fn document(entry: &NoteEntry) -> KeywordDocument<'_> {
-    KeywordDocument {
-        version: entry.version,
-        title: &entry.note.title,
-        aliases: entry.note.aliases.iter().map(String::as_str).collect(),
-        headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
-        tags: entry.note.tags.iter().map(String::as_str).collect(),
-        body: &entry.body,
-        passages: weft_model::passages(&entry.body, &entry.note.headings),
-    }
 }
 
 /// Builds the vector index of a row for each note, with the graph that an index of its size has.

@@ -19,6 +19,7 @@
 //!     tags: vec![],
 //!     note_type: None,
 //!     properties: Default::default(),
+//!     searched_texts: vec![],
 //!     order: None,
 //!     headings: vec![],
 //!     blocks: vec![],

@@ -10,9 +10,9 @@ use std::collections::HashSet;
 use weft_graph::HalfEdge;
 use weft_index::Snapshot;
 use weft_index::notes::{Facets, NoteSummary};
-use weft_model::{NoteId, NoteSet, Stop, Value, fold};
+use weft_model::{NoteId, NoteSet, Stop, Value, date, fold};
 
-use crate::date::{self, WrittenDate};
+use weft_model::date::WrittenDate;
 use crate::{EngineError, Warning, WarningCode, note_by_name};
 pub(crate) use filter_matches::{FilterCache, filter_cache};
 use paths::PathMatch;
@@ -47,9 +47,6 @@ pub struct Filter {
     /// Notes to exclude.
     pub excluded: Vec<String>,
 }
-
-/// Properties that date a note: the first that contains a date counts.
-const DATE_PROPERTIES: [&str; 4] = ["date", "created", "modified", "updated"];
 
 impl Filter {
     /// True if the filter restricts nothing.
@@ -108,7 +105,7 @@ impl Filter {
             let mut ids = snapshot.notes.graph().ids();
             let is_dated = |id| snapshot.notes.facets(id).is_some_and(|it| dated(&it).is_some());
             if !ids.any(is_dated) {
-                let [names @ .., last] = DATE_PROPERTIES.map(|name| format!("`{name}`"));
+                let [names @ .., last] = date::PROPERTIES.map(|name| format!("`{name}`"));
                 warn(format!(
                     "no note has a date; dates are read from the property {} or {last}",
                     names.join(", ")
@@ -370,9 +367,9 @@ pub(crate) fn is_below(name: &str, above: &str) -> bool {
 
 /// Returns the date of a note; of a list, the first date.
 fn dated(facets: &Facets<'_>) -> Option<WrittenDate> {
-    let names = DATE_PROPERTIES.iter();
-    let read = |text: &str| date::written(text).or_else(|| date::counted(text));
-    let first = |value: &Value| value.items().iter().find_map(|item| read(item.as_written()?));
+    let names = date::PROPERTIES.iter();
+    let first =
+        |value: &Value| value.items().iter().find_map(|item| date::of_note(item.as_written()?));
     names.copied().find_map(|name| first(value_of(facets, name)?))
 }
 

@@ -6,7 +6,6 @@
 
 mod analyzer_pool;
 pub mod context;
-mod date;
 mod diff;
 mod error;
 mod estimators;

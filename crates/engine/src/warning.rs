@@ -44,6 +44,8 @@ pub enum WarningCode {
     UnknownFragment,
     /// Part of the query exceeds a limit and was ignored.
     QueryTruncated,
+    /// Words of the query in capitals were read as operators.
+    QueryOperators,
     /// The query has no term to search for.
     QueryEmpty,
     /// The query is a phrase that no note contains, so its words were searched separately.
@@ -60,7 +62,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::StageSkipped,
         Self::ModelUnavailable,
         Self::VectorsPending,
@@ -69,6 +71,7 @@ impl WarningCode {
         Self::AmbiguousName,
         Self::UnknownFragment,
         Self::QueryTruncated,
+        Self::QueryOperators,
         Self::QueryEmpty,
         Self::PhraseNotFound,
         Self::CandidatesLimited,
@@ -89,6 +92,7 @@ impl WarningCode {
             Self::AmbiguousName => "ambiguous_name",
             Self::UnknownFragment => "unknown_fragment",
             Self::QueryTruncated => "query_truncated",
+            Self::QueryOperators => "query_operators",
             Self::QueryEmpty => "query_empty",
             Self::PhraseNotFound => "phrase_not_found",
             Self::CandidatesLimited => "candidates_limited",

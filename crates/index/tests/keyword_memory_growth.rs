@@ -55,15 +55,10 @@ fn allocated_after(writer: &mut KeywordWriter, edits: std::ops::Range<u64>) -> u
     for edit in edits {
         let note = NoteId::new(u32::try_from(edit).expect("few edits") % NOTES);
         let body = if edit % 2 == 0 { "soft and green" } else { "hard and grey" };
-        let document = KeywordDocument {
-            version: edit,
-            title: "Moss",
-            aliases: Vec::new(),
-            headings: Vec::new(),
-            tags: Vec::new(),
-            body,
-            passages: weft_model::passages(body, &[]),
-        };
+        let passages = weft_model::passages(body, &[]);
+        let title = "Moss";
+        let document =
+            KeywordDocument { version: edit, title, body, passages, ..KeywordDocument::default() };
         writer.upsert(note, encoder.encode(&document)).expect("an indexed note");
         writer.commit(edit).expect("a reader");
     }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
+use weft_model::encoded_data::without_encoded_data;
+
 use crate::nesting_limit;
 
 const OPTIONS: Options = Options::ENABLE_WIKILINKS
@@ -15,7 +17,7 @@ const OPTIONS: Options = Options::ENABLE_WIKILINKS
 /// A wikilink with a bar.
 const PIPED: LinkType = LinkType::WikiLink { has_pothole: true };
 
-/// Renders `markdown` as a reader sees it: without markup and addresses, links by their display text, code unchanged.
+/// Renders `markdown` as a reader sees it: without markup, addresses and encoded data, links by their display text, code unchanged.
 ///
 /// The display text of a wikilink follows its bar; in Dendron, it precedes the bar.
 /// A fragment of a note is parsed on its own, so `[text][name]` counts as a link even if its definition is elsewhere.
@@ -27,7 +29,8 @@ pub(crate) fn plain(markdown: &str, dendron: bool) -> String {
     };
     let mut text = String::with_capacity(markdown.len());
     let mut html = String::new();
-    let markdown = nesting_limit::bounded(markdown);
+    let markdown = without_encoded_data(markdown);
+    let markdown = nesting_limit::bounded(&markdown);
     // Depth inside a link whose label has already been written, 0 outside.
     let mut n_open_in_target = 0_usize;
     for event in Parser::new_with_broken_link_callback(&markdown, OPTIONS, Some(elsewhere)) {
@@ -136,6 +139,8 @@ mod tests {
             ("a footnote", "a[^1]\n\n[^1]: b", "a\nb"),
             ("an address", "[x]: https://example.org\n\ntext", "text"),
             ("signs", "5 < 6 & 7 * 8 costs $9", "5 < 6 & 7 * 8 costs $9"),
+            ("entities and escapes", "caf&eacute; a\\_b **un**important", "café a_b unimportant"),
+            ("data", "a ![x](data:image/png;base64,AAAA) b", "a x b"),
             ("nothing", " \n\n ", ""),
         ];
         for (name, markdown, expected) in cases {

@@ -140,6 +140,12 @@ pub const MARKDOWN_EXTENSIONS: &[&str] = &["md", "markdown"];
 /// Case-folded stems of files that represent their folder, compared case-insensitively; the first that exists wins.
 pub const FOLDER_NOTES: &[&str] = &["index", "readme", "_index", "__index"];
 
+/// Returns true if a file with this stem represents its folder.
+#[must_use]
+pub fn is_folder_note(stem: &str) -> bool {
+    FOLDER_NOTES.iter().any(|name| stem.eq_ignore_ascii_case(name))
+}
+
 /// Returns the segments of `name` as seen from `folder`, without `.`.
 ///
 /// `..` remains only at the front, if the path leaves the vault.

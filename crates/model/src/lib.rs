@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 pub mod chunk;
+pub mod date;
+pub mod encoded_data;
 pub mod escape;
 pub mod fragment;
 pub mod id;

@@ -14,7 +14,7 @@ pub struct Note {
     pub path: NotePath,
     /// The frontmatter's `uri`, else its `id` or `note_id`, as written. If `None`, the path is the uri.
     pub claimed_uri: Option<String>,
-    /// Title: frontmatter `title`, else the `relation` of a `type: Relationship`, else the first H1, else the file's name (for a folder note, the folder's; for a dotted name, the last segment).
+    /// Title: frontmatter `title`, else the `relation` of a `type: Relationship`, else the H1 that opens the body (except in a note that a program writes), else the file's name (for a folder note, the folder's; for a dotted name, the last segment).
     pub title: String,
     /// Other names under which links find the note, in the order written, without duplicates.
     pub aliases: Vec<String>,
@@ -24,6 +24,8 @@ pub struct Note {
     pub note_type: Option<String>,
     /// The whole frontmatter, by key.
     pub properties: BTreeMap<String, Value>,
+    /// Texts of the frontmatter that are searched with a low weight: values of properties that no other field contains, and lines of invalid YAML that belong to no property.
+    pub searched_texts: Vec<String>,
     /// The first of frontmatter `order`, `nav_order`, `weight` and `position` that is a finite number.
     pub order: Option<f64>,
     /// Headings in text order.

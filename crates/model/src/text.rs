@@ -58,6 +58,17 @@ pub fn byte_of_char(text: &str, n: usize) -> usize {
     text.char_indices().nth(n).map_or(text.len(), |(byte, _)| byte)
 }
 
+/// Returns the name of a note without the parenthesis at its end, which only distinguishes notes of the same name.
+#[must_use]
+pub fn without_qualifier(name: &str) -> &str {
+    let name = name.trim_end();
+    let inner = name.strip_suffix(')').and_then(|open| open.rsplit_once('('));
+    match inner {
+        Some((bare, inside)) if !inside.contains(')') => bare.trim_end(),
+        Some(_) | None => name,
+    }
+}
+
 /// Converts byte offsets of one text to character offsets.
 ///
 /// Ascending offsets cost `O(bytes)` in total; a smaller offset restarts from the front.
@@ -129,6 +140,21 @@ mod tests {
             (Span::new(9, 9), ""),
         ] {
             assert_eq!(span.slice(text), expected);
+        }
+    }
+
+    #[test]
+    fn trailing_parenthesis_is_not_part_of_a_name() {
+        for (title, expected) in [
+            ("Mercury (planet)", "Mercury"),
+            ("Mercury (planet) ", "Mercury"),
+            ("Mercury", "Mercury"),
+            ("(planet)", ""),
+            ("f(x) of x", "f(x) of x"),
+            ("a (b (c))", "a (b (c))"),
+            ("closed)", "closed)"),
+        ] {
+            assert_eq!(without_qualifier(title), expected, "{title}");
         }
     }
 

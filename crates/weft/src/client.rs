@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tonic::Status;
 use tonic::body::Body;
@@ -66,6 +66,12 @@ pub(crate) struct Client {
     /// Builder of next commands to the same target.
     pub(crate) hint: Hint,
 }
+
+/// Maximum time to wait for a store that another command holds.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// Time between two attempts to open a store that another command holds.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Flag that overrides a setting.
 pub(crate) const SET: &str = "--set";
@@ -264,8 +270,7 @@ pub(crate) async fn open(
     purpose: Purpose,
 ) -> Result<Opened, Failure> {
     let limits = ServiceLimits::from(&config.settings.server);
-    let opening =
-        tokio::task::spawn_blocking(move || Vaults::open(&config, &paths, purpose.open_mode()));
+    let opening = tokio::task::spawn_blocking(move || open_unlocked(&config, &paths, purpose));
     let opened =
         opening.await.map_err(|_| Failure::other("opening the vaults ended unexpectedly"))?;
     let vaults = match opened {
@@ -283,6 +288,26 @@ pub(crate) async fn open(
         return Err(failure);
     }
     Ok(Opened::InProcess(services))
+}
+
+/// Opens the vaults, and waits up to [`LOCK_WAIT`] while another command holds the store.
+fn open_unlocked(
+    config: &Config,
+    paths: &Paths,
+    purpose: Purpose,
+) -> Result<Vaults, OpenVaultsError> {
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        let opened = Vaults::open(config, paths, purpose.open_mode());
+        let is_held = matches!(
+            opened,
+            Err(OpenVaultsError::Index(IndexError::Store(StoreError::Locked { holder: None, .. })))
+        );
+        if !is_held || Instant::now() >= deadline {
+            return opened;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
 }
 
 /// Shuts the services down after their writer has published its changes.

@@ -29,6 +29,7 @@ pub(crate) fn search_request(
         typo_tolerance,
         explain,
         snippets,
+        prefix_last_word,
         min_generation: _,
         as_of: _,
     } = request;
@@ -46,6 +47,7 @@ pub(crate) fn search_request(
         typo_tolerance,
         explain,
         snippets: snippets.map(size),
+        prefix_last_word,
     })
 }
 
@@ -135,6 +137,7 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::H
         vector_score,
         keyword_score,
         name_score,
+        name,
         origin: own_origin,
         via,
         embedding_current,
@@ -155,6 +158,7 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::H
         ),
         connection_strength,
         remainder,
+        name,
     });
     let (via, connection) = match via {
         None => (None, wire::Connection::Unspecified),
@@ -214,6 +218,7 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         vector_share,
         vocabulary_coverage,
         words,
+        exact_words,
         seeds,
         n_omitted_seeds,
         activation_floor,
@@ -231,15 +236,8 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         weights: Some(wire::Weights { similarity, centrality, activation }),
         vector_share,
         vocabulary_coverage,
-        words: words
-            .into_iter()
-            .map(|engine::ExplainedWord { word, count, n_notes, idf }| wire::QueryWord {
-                word,
-                count,
-                note_count: n_notes,
-                idf,
-            })
-            .collect(),
+        words: words.into_iter().map(query_word).collect(),
+        exact_words: exact_words.into_iter().map(query_word).collect(),
         seeds: seeds.into_iter().map(seed).collect(),
         omitted_seed_count: few(n_omitted_seeds),
         activation_floor,
@@ -260,6 +258,11 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
             })
             .collect(),
     }
+}
+
+fn query_word(word: engine::ExplainedWord) -> wire::QueryWord {
+    let engine::ExplainedWord { word, count, n_notes, idf, expansions } = word;
+    wire::QueryWord { word, count, note_count: n_notes, idf, expansions }
 }
 
 fn seed(seed: engine::ExplainedSeed) -> wire::Seed {

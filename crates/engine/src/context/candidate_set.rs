@@ -48,7 +48,7 @@ impl CandidateSet<'_> {
             let found = snapshot.notes.find_exact(candidate.uri.as_str());
             let part = found.and_then(|found| parts.get(&found.note?));
             if let (CandidateState::Found(text), Some(part)) = (&mut candidate.state, part) {
-                *text = text.with_part(*part);
+                *text = text.clone().with_part(*part);
             }
         }
     }

@@ -87,6 +87,7 @@ impl ContextRequest {
             weights: *weights,
             disabled_signals: *disabled_signals,
             typo_tolerance: *typo_tolerance,
+            prefix_last_word: false,
             explain: false,
             // The accordion cuts the texts itself.
             snippets: Some(0),

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 
 use jiff::civil::Date;
+use weft_model::date::{self, WrittenDate};
 use weft_model::{Value, fold};
 
 use crate::EngineError;
-use crate::date::{self, WrittenDate};
 
 /// A condition on a property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -23,6 +23,8 @@ pub struct Explanation {
     pub vocabulary_coverage: f64,
     /// Words of the query in order, without stop words.
     pub words: Vec<ExplainedWord>,
+    /// Words of the query as typed, with their accents, signs or capitals, that notes contain in this form.
+    pub exact_words: Vec<ExplainedWord>,
     /// Hits whose connections were followed, most similar first.
     pub seeds: Vec<ExplainedSeed>,
     /// Number of hits above the floor that exceed the limit on seeds; 0 in profile `bridge`, which has no floor.
@@ -48,6 +50,8 @@ pub struct ExplainedWord {
     pub n_notes: u32,
     /// Inverse document frequency.
     pub idf: f64,
+    /// Indexed terms that it stands for because they begin with it or are one edit away.
+    pub expansions: Vec<String>,
 }
 
 /// A hit whose connections were followed.
@@ -136,6 +140,14 @@ pub(super) fn explanation(
         count: term.count,
         n_notes: term.n_notes,
         idf: term.idf,
+        expansions: term.expansions.clone(),
+    });
+    let exact_words = query.words.exact_forms().iter().map(|exact| ExplainedWord {
+        word: exact.form.clone(),
+        count: exact.count,
+        n_notes: exact.n_notes,
+        idf: exact.idf,
+        expansions: Vec::new(),
     });
     let seeds = lifts.seeds.iter().map(|seed| {
         let Seed { note, similarity, degree, words, n_reached, is_cut } = seed.clone();
@@ -154,6 +166,7 @@ pub(super) fn explanation(
         vector_share: query.share,
         vocabulary_coverage: query.vocabulary_coverage,
         words: words.collect(),
+        exact_words: exact_words.collect(),
         seeds: seeds.collect(),
         n_omitted_seeds: lifts.n_omitted,
         activation_floor: lifts.floors.0,

@@ -38,6 +38,8 @@ pub struct SearchRequest {
     pub disabled_signals: DisabledSignals,
     /// True if a word that no note contains also matches words one edit away; `None` for the configured value.
     pub typo_tolerance: Option<bool>,
+    /// True if the last word of the query is still being typed, so that it stands for all terms that begin with it.
+    pub prefix_last_word: bool,
     /// True if the answer includes an [`Explanation`].
     pub explain: bool,
     /// Maximum number of snippets per hit, 0 to [`MAX_SNIPPETS`](crate::MAX_SNIPPETS); `None` for the configured value.
@@ -153,6 +155,8 @@ pub struct Hit {
     pub keyword_score: f64,
     /// Share of the query that is the note's name, in `0.0..=1.0`.
     pub name_score: f64,
+    /// The name of the note that occurs in the query, if any.
+    pub name: Option<String>,
     /// How the note was found.
     pub origin: Origin,
     /// The hit that lifts the note most.

@@ -19,8 +19,8 @@ use weft_accordion::Passage;
 use weft_gars::{Gars, Signals, Weights, WeightsError};
 use weft_graph::centrality::Centrality;
 use weft_index::keyword::{
-    Language, MAX_PHRASES, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions, QueryTruncation,
-    plain_words,
+    Language, MAX_PHRASES, MAX_PREFIX_TERMS, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions,
+    QueryTruncation, names, operator_reading, plain_words,
 };
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
@@ -331,13 +331,31 @@ impl Engine {
         profile: Profile,
         warnings: &mut Vec<Warning>,
     ) -> Result<PreparedQuery<'s>, EngineError> {
-        let SearchRequest { query, mode, filter, disabled_signals, typo_tolerance, .. } = request;
+        let SearchRequest {
+            query,
+            mode,
+            filter,
+            disabled_signals,
+            typo_tolerance,
+            prefix_last_word,
+            ..
+        } = request;
         let filtered = self.filter_matches(snapshot, filter)?;
         warnings.extend_from_slice(filtered.warnings(snapshot, &self.stop)?);
         let typo_tolerance = typo_tolerance.unwrap_or(self.settings.typo_tolerance);
-        let options = QueryOptions { typo_tolerance, ..QueryOptions::default() };
+        let options = QueryOptions {
+            typo_tolerance,
+            prefix_last_word: *prefix_last_word,
+            ..QueryOptions::default()
+        };
         let words = snapshot.keyword.parse(query, &options)?;
         let passing = filtered.notes.clone().intersection(words.admitted().clone());
+        if let Some(reading) = operator_reading(query) {
+            let message = format!(
+                "`AND`, `OR` and `NOT` in capitals are operators: the query was read as `{reading}`; write them in small letters to search for the words"
+            );
+            warnings.push(Warning::new(WarningCode::QueryOperators, message));
+        }
         let text = plain_words(query);
         if text.trim().is_empty() && !query.trim().is_empty() {
             let excludes = !matches!(words.admitted(), NoteSet::All);
@@ -505,6 +523,14 @@ impl Engine {
         let best_chunk: Option<Span> =
             query.best_chunk(id)?.and_then(|at| Some(entry.chunks.get(at)?.span));
         let language = snapshot.keyword.language(id).ok().flatten().unwrap_or(Language::English);
+        let aliases = entry.note.aliases.iter().map(String::as_str);
+        let other_names: Vec<&str> = aliases.chain(entry.other_names()).collect();
+        let names = names(&entry.note.title, &other_names, entry.note.path.without_extension());
+        let name = if found.mention > 0.0 {
+            snapshot.keyword.mentioned_name(&query.words, id, names)?.map(str::to_owned)
+        } else {
+            None
+        };
         let via = lifts.by_note.get(&id).map(|lift| {
             let Lift { activation: _, from, connection, strength, remainder } = *lift;
             Via { uri: graph.uri(from).clone(), connection, strength, remainder }
@@ -518,6 +544,7 @@ impl Engine {
             vector_score: found.vector.unwrap_or(0.0),
             keyword_score: found.keyword,
             name_score: found.mention,
+            name,
             origin: found.origin(),
             embedding_current: snapshot.is_embedding_current(id),
             raw: RawSignals {
@@ -541,7 +568,7 @@ fn no_words() -> Warning {
 
 /// Returns a warning for each part of a query that was ignored.
 fn unread(unread: QueryTruncation, max_terms: usize) -> impl Iterator<Item = Warning> {
-    let QueryTruncation { text, words, exclusions, phrases, mistyped } = unread;
+    let QueryTruncation { text, words, exclusions, phrases, prefixes, mistyped } = unread;
     let kib = MAX_QUERY_BYTES >> 10;
     let parts = [
         (text, format!("the query is too long; only its first {kib} KiB were read")),
@@ -558,6 +585,12 @@ fn unread(unread: QueryTruncation, max_terms: usize) -> impl Iterator<Item = War
         (
             phrases,
             format!("the query has too many phrases; only the first {MAX_PHRASES} were matched"),
+        ),
+        (
+            prefixes,
+            format!(
+                "a word that ends in `*` begins too many terms; only the {MAX_PREFIX_TERMS} of most notes were searched"
+            ),
         ),
         (
             mistyped,

@@ -39,20 +39,26 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
             all.extend(words(alias));
         }
         all.extend(words(&entry.body));
+        let length = all.len() as f64;
+        let others = entry.other_names();
+        for name in &others {
+            all.extend(words(name));
+        }
         let mut counts: BTreeMap<String, f64> = BTreeMap::new();
         for word in &all {
             *counts.entry(word.clone()).or_default() += 1.0;
         }
-        let title = entry.note.title.split(" (").next().unwrap_or_default().to_owned();
-        let names = [&title].into_iter().chain(&entry.note.aliases);
+        let title = entry.note.title.split(" (").next().unwrap_or_default();
+        let names =
+            [title].into_iter().chain(entry.note.aliases.iter().map(String::as_str)).chain(others);
         let cosines = vault.snapshot.vectors.iter().flat_map(|vectors| {
             let rows: Vec<RowId> = vectors.rows.of(id).iter().flatten().copied().collect();
             vectors.index.similarities(&embedded, &rows).expect("they are its rows")
         });
         let doc = Doc {
-            length: all.len() as f64,
+            length,
             words: counts,
-            names: names.map(|name| words(name)).filter(|name| !name.is_empty()).collect(),
+            names: names.map(&mut words).filter(|name| !name.is_empty()).collect(),
             outgoing: graph
                 .outgoing(id)
                 .iter()

@@ -108,15 +108,7 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
     let (mut words, _) = KeywordWriter::in_memory(KeywordSettings { language, ..keyword })
         .expect("memory takes everything");
     for (note, entry) in notes.by_path() {
-        let document = KeywordDocument {
-            version: 1,
-            title: &entry.note.title,
-            aliases: entry.note.aliases.iter().map(String::as_str).collect(),
-            headings: entry.note.headings.iter().map(|heading| &*heading.text).collect(),
-            tags: entry.note.tags.iter().map(String::as_str).collect(),
-            body: &entry.body,
-            passages: weft_model::passages(&entry.body, &entry.note.headings),
-        };
+        let document = KeywordDocument::of(entry);
         words.upsert(note, words.encoder().encode(&document)).expect("memory takes everything");
     }
     let keyword = words.commit(1).expect("memory takes everything");

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use weft_model::settings::Problems;
 
+use super::index_schema::N_BOOSTED;
+
 /// BM25 parameters and field boosts. Applied at query time, so a change needs no rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -13,19 +15,32 @@ pub struct Scoring {
     pub k1: f64,
     /// Strength of length normalization, 0 to 1.
     pub b: f64,
-    /// Weight of an occurrence in the title, relative to one in the body. Not negative; the same holds for the next three fields.
+    /// Weight of an occurrence in the title, relative to one in the body. Not negative; the same holds for the next five fields.
     pub title: f64,
-    /// Weight of an occurrence in the aliases.
+    /// Weight of an occurrence in another name: an alias, the file's name, the uri or the `id`.
     pub aliases: f64,
     /// Weight of an occurrence in the headings.
     pub headings: f64,
     /// Weight of an occurrence in the tags.
     pub tags: f64,
+    /// Weight of an occurrence in the names of the folders that hold the file.
+    pub folders: f64,
+    /// Weight of an occurrence in a property of the frontmatter that is none of the above.
+    pub properties: f64,
 }
 
 impl Default for Scoring {
     fn default() -> Self {
-        Self { k1: 1.2, b: 0.75, title: 2.0, aliases: 2.0, headings: 1.5, tags: 1.5 }
+        Self {
+            k1: 1.2,
+            b: 0.75,
+            title: 2.0,
+            aliases: 2.0,
+            headings: 1.5,
+            tags: 1.5,
+            folders: 0.25,
+            properties: 0.25,
+        }
     }
 }
 
@@ -33,7 +48,7 @@ impl Scoring {
     /// Reports values that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
-        let Self { k1, b, title, aliases, headings, tags } = *self;
+        let Self { k1, b, title, aliases, headings, tags, folders, properties } = *self;
         let mut problems = Problems::default();
         problems.within("b", b, 0.0..=1.0);
         for (key, value) in [
@@ -42,6 +57,8 @@ impl Scoring {
             ("aliases", aliases),
             ("headings", headings),
             ("tags", tags),
+            ("folders", folders),
+            ("properties", properties),
         ] {
             problems.check(value.is_finite() && value >= 0.0, key, "must not be negative");
         }
@@ -49,8 +66,9 @@ impl Scoring {
     }
 
     /// Returns what an occurrence in each boosted field adds to the same occurrence in the text.
-    pub(super) const fn field_boosts(&self) -> [f64; 4] {
-        [self.title - 1.0, self.aliases - 1.0, self.headings - 1.0, self.tags - 1.0]
+    pub(super) fn field_boosts(&self) -> [f64; N_BOOSTED] {
+        let Self { k1: _, b: _, title, aliases, headings, tags, folders, properties } = *self;
+        [title, aliases, headings, tags, folders, properties].map(|weight| weight - 1.0)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tantivy schema of the keyword index.
 //!
-//! `text` holds every term of a note with positions; the boosted fields repeat the terms of the title, aliases, headings and tags.
+//! `text` holds every term of a note with positions; the boosted fields repeat the terms of the title, other names, headings, tags, folders and properties.
+//! `exact` holds the forms of words that analysis folds away.
 //! `names` holds each name of a note as a single term.
 //! `passages` holds the passages of the body, as numbers in the encoding of `passage_list`.
 //! `terms` stores the note's own term list, which is read back to rank related notes and to correct counts when the note is replaced.
@@ -15,8 +16,11 @@ pub(super) const FORMAT: u32 = 8;
 /// Name under which the index looks up `EncodedTokenizer`.
 pub(super) const TOKENIZER: &str = "weft";
 
-/// Number of boosted fields. Their order is that of [`SchemaFields::boosted`].
-pub(super) const N_BOOSTED: usize = 4;
+/// Number of boosted fields. They are the first of [`SchemaFields::repeated`].
+pub(super) const N_BOOSTED: usize = 6;
+
+/// Index of the exact forms in [`SchemaFields::repeated`], after the boosted fields.
+pub(super) const EXACT: usize = N_BOOSTED;
 
 /// Fields of the schema.
 #[derive(Clone, Debug)]
@@ -26,8 +30,8 @@ pub(super) struct SchemaFields {
     pub(super) length: Field,
     pub(super) language: Field,
     pub(super) text: Field,
-    /// Title, aliases, headings, tags.
-    pub(super) boosted: [Field; N_BOOSTED],
+    /// Title, other names, headings, tags, folders, properties, exact forms.
+    pub(super) repeated: [Field; N_BOOSTED + 1],
     pub(super) names: Field,
     pub(super) passages: Field,
     pub(super) terms: Field,
@@ -54,7 +58,7 @@ pub(super) fn schema() -> (Schema, SchemaFields) {
         length: builder.add_u64_field(LENGTH, FAST),
         language: builder.add_u64_field(LANGUAGE, FAST),
         text: builder.add_text_field("text", terms_with(IndexRecordOption::WithFreqsAndPositions)),
-        boosted: ["title", "aliases", "headings", "tags"]
+        repeated: ["title", "aliases", "headings", "tags", "folders", "properties", "exact"]
             .map(|name| builder.add_text_field(name, terms_with(IndexRecordOption::WithFreqs))),
         names: builder.add_text_field("names", terms_with(IndexRecordOption::Basic)),
         passages: builder.add_u64_field(PASSAGES, FAST),

@@ -1,35 +1,65 @@
 //! Encoder: converts a note into the fields and terms the index stores.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use weft_model::Passage;
+use weft_model::id::folder_of;
+use weft_model::{Note, Passage, passages};
 
-use super::analyzer::{Analyzer, TokenKind};
+use super::analyzer::{Analyzer, Token, TokenKind};
 use super::encoded_note::{EncodedNote, EncodedTerms};
-use super::index_schema::{SchemaFields, schema};
+use super::exact_form::exact_forms;
+use super::index_schema::{EXACT, SchemaFields, schema};
 use super::language_detection::LanguageChoice;
-use super::name_terms::name_terms;
+use super::name_terms::{name_terms, names};
 use super::passage_list::PassageMarks;
+use super::said_text::SaidText;
 use super::term_buffer::TermBuffer;
 use super::term_list::term_list;
+use crate::notes::NoteEntry;
 
 /// Input of the keyword index for one note.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeywordDocument<'n> {
     /// Version of the note's text, chosen by the caller and returned by [`versions`](super::keyword_reader::KeywordReader::versions).
     pub version: u64,
     /// Title.
     pub title: &'n str,
-    /// Other names of the note.
+    /// Aliases.
     pub aliases: Vec<&'n str>,
+    /// Names of the note besides title and aliases. They weigh like aliases, but do not count towards the length.
+    pub other_names: Vec<&'n str>,
+    /// Path in its vault, without extension. With as many of its folders as are given, the file's name is a name of the note too; the words of the folders are searched with a low weight.
+    pub path: &'n str,
     /// Headings of the body. They are part of the body too and add to its weight.
     pub headings: Vec<&'n str>,
     /// Tags, including those written in the body.
     pub tags: Vec<&'n str>,
+    /// Texts of the frontmatter, searched with a low weight.
+    pub properties: Vec<&'n str>,
     /// Body.
     pub body: &'n str,
     /// Passages of the body, in text order; the parts of it that are scored one by one.
     pub passages: Vec<Passage>,
+}
+
+impl<'n> KeywordDocument<'n> {
+    /// Returns the document of a note.
+    #[must_use]
+    pub fn of(entry: &'n NoteEntry) -> Self {
+        let Note { title, aliases, path, headings, tags, searched_texts, .. } = &entry.note;
+        Self {
+            version: entry.version,
+            title,
+            aliases: aliases.iter().map(String::as_str).collect(),
+            other_names: entry.other_names(),
+            path: path.without_extension(),
+            headings: headings.iter().map(|heading| &*heading.text).collect(),
+            tags: tags.iter().map(String::as_str).collect(),
+            properties: searched_texts.iter().map(String::as_str).collect(),
+            body: &entry.body,
+            passages: passages(&entry.body, &entry.note.headings),
+        }
+    }
 }
 
 /// Converts notes into the form the index stores.
@@ -55,39 +85,78 @@ impl KeywordEncoder {
     /// Encodes a note. `O(its text)`: nearly all of the work of indexing it.
     pub fn encode(&mut self, note: &KeywordDocument<'_>) -> EncodedNote {
         let Self { fields, choice, analyzer, buffer, terms } = self;
-        let language = choice.of(note.title, note.body);
+        let body = SaidText::of(note.body);
+        let language = choice.of(note.title, body.text());
         let mut length = 0_u64;
         // A panic during the previous note may have left data behind.
         buffer.clear();
         analyzer.shrink_caches();
         terms.clear();
+        let mut exact: BTreeMap<String, usize> = BTreeMap::new();
+        let mut count_exact = |form: &str| match exact.get_mut(form) {
+            Some(n) => *n += 1,
+            None => drop(exact.insert(form.to_owned(), 1)),
+        };
         for part in [note.title].into_iter().chain(note.aliases.iter().copied()) {
             analyzer.analyze(part, language, |token| {
                 length += u64::from(token.kind == TokenKind::Word);
+                exact_forms(part, &token, &mut count_exact);
                 buffer.push(&token);
             });
             buffer.end_part();
         }
         let mut marks = PassageMarks::new(&note.passages);
-        analyzer.analyze(note.body, language, |token| {
+        let text = body.text();
+        analyzer.analyze(text, language, |token| {
             length += u64::from(token.kind == TokenKind::Word);
-            marks.pass(&token, buffer.position(token.position));
+            exact_forms(text, &token, &mut count_exact);
+            marks.pass(&token, body.written(token.start..token.end), buffer.position(token.position));
             buffer.push(&token);
         });
         let body_end = buffer.end();
         buffer.end_part();
+        // Addresses and comments belong to no passage.
+        for aside in body.asides().iter().map(|aside| &note.body[aside.clone()]) {
+            analyzer.analyze(aside, language, |token| {
+                length += u64::from(token.kind == TokenKind::Word);
+                exact_forms(aside, &token, &mut count_exact);
+                buffer.push(&token);
+            });
+            buffer.end_part();
+        }
         let passages = marks.finish(note.body, body_end, buffer.position(0));
+        for name in &note.other_names {
+            analyzer.analyze(name, language, |token| {
+                exact_forms(name, &token, &mut count_exact);
+                buffer.push(&token);
+            });
+            buffer.end_part();
+        }
         // A tag is indexed like any other word of the note, but is not counted again if the body contains it.
         let in_text = if note.tags.is_empty() { HashSet::new() } else { inline_tags(note.body) };
         for tag in note.tags.iter().filter(|tag| !in_text.contains(&tag.to_lowercase())) {
             analyzer.analyze(tag, language, |token| buffer.push(&token));
             buffer.end_part();
         }
+        let folders: Vec<&str> = folder_of(note.path).split('/').collect();
+        for weak in folders.iter().chain(&note.properties) {
+            // They connect no notes, as rare words of a text do.
+            analyzer.analyze(weak, language, |token| buffer.push(&without_word(token)));
+            buffer.end_part();
+        }
         let list = term_list(buffer.terms(), analyzer);
         buffer.end_field(analyzer, terms);
         terms.end_field(fields.text);
-        let boosted = [&[note.title][..], &note.aliases, &note.headings, &note.tags];
-        for (field, parts) in fields.boosted.into_iter().zip(boosted) {
+        let other_names = [&*note.aliases, &*note.other_names].concat();
+        let boosted = [
+            &[note.title][..],
+            &other_names,
+            &note.headings,
+            &note.tags,
+            &folders,
+            &note.properties,
+        ];
+        for (field, parts) in fields.repeated.into_iter().zip(boosted) {
             for part in parts {
                 analyzer.analyze(part, language, |token| buffer.push(&token));
                 buffer.end_part();
@@ -95,7 +164,11 @@ impl KeywordEncoder {
             buffer.end_field(analyzer, terms);
             terms.end_field(field);
         }
-        for name in name_terms(analyzer, note.title, &note.aliases, language) {
+        for (form, n) in exact {
+            terms.push(&form, &vec![0; n]);
+        }
+        terms.end_field(fields.repeated[EXACT]);
+        for name in name_terms(analyzer, names(note.title, &other_names, note.path), language) {
             terms.push(&name, &[0]);
         }
         terms.end_field(fields.names);
@@ -106,6 +179,14 @@ impl KeywordEncoder {
         ];
         numbers.extend(passages.into_iter().map(|number| (fields.passages, number)));
         EncodedNote::new(terms, numbers.into_iter(), (fields.terms, list))
+    }
+}
+
+/// Returns a token that is searched like any other but does not count as a word of the text.
+const fn without_word(token: Token<'_>) -> Token<'_> {
+    match token.kind {
+        TokenKind::Word => Token { kind: TokenKind::Stop, ..token },
+        TokenKind::Stop | TokenKind::Part | TokenKind::Character => token,
     }
 }
 
@@ -135,8 +216,11 @@ mod tests {
             version: 1,
             title: "fern",
             aliases: vec!["bracken"],
+            other_names: vec!["polypody"],
+            path: "plants/fern",
             headings: vec!["shade"],
             tags: vec!["green"],
+            properties: vec!["canopy"],
             passages: passages(body, &[]),
             body,
         };
@@ -161,8 +245,8 @@ mod tests {
             passages: Vec::new(),
             tags: vec!["fern", "shade"],
             version: 1,
-            aliases: Vec::new(),
-            headings: Vec::new(),
+            path: "shades/ferns",
+            ..KeywordDocument::default()
         };
         let note = KeywordEncoder::new(LanguageChoice::default()).encode(&note);
         let bytes = note.terms();
@@ -180,8 +264,8 @@ mod tests {
             ("foo", 1, false),
             ("foobar", 1, true),
             ("of", 1, false),
-            // One of the two is the tag.
-            ("shade", 2, true),
+            // One of the three is the tag, one the folder.
+            ("shade", 3, true),
             ("the", 1, false),
         ];
         assert_eq!(

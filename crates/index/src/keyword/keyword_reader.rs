@@ -285,7 +285,7 @@ impl KeywordReader {
             for segment in &self.0.segments {
                 if let Some(info) = segment.lookup(term)? {
                     segment.each(
-                        &PostingList { boosted_idx: None, weight: 1.0, info },
+                        &PostingList { repeated_idx: None, weight: 1.0, info },
                         |doc, frequency| {
                             if segment.is_live(doc) {
                                 notes.push((segment.notes[doc as usize], frequency));

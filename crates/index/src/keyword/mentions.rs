@@ -1,4 +1,4 @@
-//! Mentions: notes whose title or alias occurs in a query.
+//! Mentions: notes with a name that occurs in a query.
 //!
 //! A name is indexed as one term, so that a run of words is looked up at once.
 
@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use weft_model::NoteId;
 
+use super::analyzer::Analyzer;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
@@ -15,6 +16,9 @@ const MAX_QUERY_WORDS: usize = 128;
 
 /// Maximum number of words of a name found inside a longer query.
 const MAX_NAME_WORDS: usize = 16;
+
+/// Share of its bonus that a name loses if the note contains no word of the query as typed.
+const FOLDED_LOSS: f64 = 0.05;
 
 /// Note whose name occurs in a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +36,7 @@ struct NameMatch<'w> {
 }
 
 impl KeywordReader {
-    /// Returns the notes whose title or alias occurs in the query as a run of whole words, by ascending id.
+    /// Returns the notes with a name that occurs in the query as a run of whole words, by ascending id.
     ///
     /// Longer names are matched first, and a word belongs to one name only; all notes of that name are returned.
     /// Stop words are ignored unless a name has no other words; word endings and a parenthesis at the end of a title are always ignored.
@@ -68,8 +72,58 @@ impl KeywordReader {
                 left.note.cmp(&right.note).then(right.share.total_cmp(&left.share))
             });
             mentions.dedup_by_key(|mention| mention.note);
+            self.lower_folded(query, &mut mentions)?;
             Ok(mentions)
         })
+    }
+
+    /// Lowers the shares of notes that lack words of the query as typed, so that among notes of one name the one that is spelled like the query comes first.
+    fn lower_folded(
+        &self,
+        query: &KeywordQuery,
+        mentions: &mut [Mention],
+    ) -> Result<(), KeywordError> {
+        let exact_forms = query.exact_forms();
+        if exact_forms.is_empty() {
+            return Ok(());
+        }
+        let notes: Vec<NoteId> = mentions.iter().map(|mention| mention.note).collect();
+        for (segment_idx, docs, mention_idxs) in self.0.by_segment(&notes) {
+            let segment = &self.0.segments[segment_idx];
+            for exact in exact_forms {
+                let mut frequencies = vec![0.0; docs.len()];
+                for list in &exact.postings[segment_idx] {
+                    segment.add_frequencies(list, &docs, &mut frequencies)?;
+                }
+                for (mention_idx, frequency) in mention_idxs.iter().zip(frequencies) {
+                    if frequency <= 0.0 {
+                        mentions[*mention_idx].share *=
+                            1.0 - FOLDED_LOSS / exact_forms.len() as f64;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the first of the longest of `names`, which are names of `note`, that occur in the query as a run of whole words.
+    pub fn mentioned_name<'n>(
+        &self,
+        query: &KeywordQuery,
+        note: NoteId,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Option<&'n str>, KeywordError> {
+        let Some(language) = self.language(note)? else { return Ok(None) };
+        let mut analyzer = Analyzer::new();
+        let mut longest = (0, None);
+        for name in names {
+            let words = analyzer.name_words(&[name], language);
+            let occurs = |run: &Vec<String>| run.windows(words.len()).any(|part| part == words);
+            if words.len() > longest.0 && query.name_words.iter().any(occurs) {
+                longest = (words.len(), Some(name));
+            }
+        }
+        Ok(longest.1)
     }
 
     /// Returns the runs of words that are names, longest first, each with the notes of that name. No two runs overlap.
@@ -105,33 +159,37 @@ mod tests {
     use super::super::keyword_query::QueryOptions;
     use super::super::keyword_settings::KeywordSettings;
     use super::super::keyword_writer::KeywordWriter;
+    use super::super::name_terms::names;
     use super::*;
 
-    /// Titles and aliases. All notes share a body that makes the vault English.
-    const NOTES: &[(&str, &[&str])] = &[
-        ("Mercury (planet)", &[]),
-        ("Mercury (element)", &["Quicksilver"]),
-        ("The planets", &[]),
-        ("Orbits of the planets", &[]),
-        ("The of and", &[]),
-        ("水星", &[]),
+    /// Titles, other names and paths. All notes share a body that makes the vault English.
+    const NOTES: &[(&str, &[&str], &str)] = &[
+        ("Mercury (planet)", &[], ""),
+        ("Mercury (element)", &["Quicksilver"], ""),
+        ("The planets", &[], ""),
+        ("Orbits of the planets", &[], ""),
+        ("The of and", &[], ""),
+        ("水星", &[], ""),
         (
             "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen",
             &[],
+            "",
         ),
+        ("Key words for use", &["RFC2119"], "standards/ietf/RFC2119"),
+        ("Wednesday", &["2024-05-01"], "journal/2024-05-01"),
     ];
 
     fn reader() -> KeywordReader {
         let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
-        for (note, (title, aliases)) in (0..).map(NoteId::new).zip(NOTES) {
+        for (note, (title, aliases, path)) in (0..).map(NoteId::new).zip(NOTES) {
             let document = KeywordDocument {
                 passages: Vec::new(),
                 version: 1,
                 title,
                 aliases: aliases.to_vec(),
-                headings: Vec::new(),
-                tags: Vec::new(),
+                path,
                 body: "This note tells of bodies that go around the sun and of what they are.",
+                ..KeywordDocument::default()
             };
             writer.upsert(note, writer.encoder().encode(&document)).unwrap();
         }
@@ -141,7 +199,7 @@ mod tests {
     #[test]
     fn query_mentions_notes_by_name() {
         let reader = reader();
-        let cases: [(&str, &[u32]); 12] = [
+        let cases: [(&str, &[u32]); 17] = [
             ("how far is mercury", &[0, 1]),
             ("is quicksilver heavy", &[1]),
             ("planet", &[2]),
@@ -154,6 +212,11 @@ mod tests {
             ("到水星有多远", &[5]),
             ("", &[]),
             (NOTES[6].0, &[6]),
+            ("what does rfc2119 say", &[7]),
+            ("ietf/RFC2119", &[7]),
+            ("standards ietf rfc2119", &[7]),
+            ("2024-05-01", &[8]),
+            ("ietf", &[]),
         ];
         for (text, expected) in cases {
             let query = reader.parse(text, &QueryOptions::default()).unwrap();
@@ -161,6 +224,23 @@ mod tests {
             let notes: Vec<u32> = mentions.iter().map(|mention| mention.note.get()).collect();
             assert_eq!(notes, expected, "{text}");
             assert!(mentions.iter().all(|mention| mention.share > 0.0 && mention.share <= 1.0));
+        }
+    }
+
+    #[test]
+    fn longest_name_in_the_query_is_reported() {
+        let reader = reader();
+        for (text, expected) in [
+            ("the key word for use", Some("Key words for use")),
+            ("read RFC2119 of the ietf", Some("RFC2119")),
+            ("read ietf rfc2119", Some("ietf/RFC2119")),
+            ("ietf -rfc2119", None),
+        ] {
+            let query = reader.parse(text, &QueryOptions::default()).unwrap();
+            let (title, aliases, path) = NOTES[7];
+            let names = names(title, aliases, path);
+            let found = reader.mentioned_name(&query, NoteId::new(7), names).unwrap();
+            assert_eq!(found, expected, "{text}");
         }
     }
 

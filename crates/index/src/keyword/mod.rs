@@ -13,6 +13,7 @@ mod checksum_cache;
 mod corruption_flag;
 mod document_matcher;
 mod encoded_note;
+mod exact_form;
 mod index_directory;
 mod index_schema;
 mod indexing_queue;
@@ -30,8 +31,10 @@ mod name_terms;
 mod passage_list;
 mod passage_scores;
 mod phrase_match;
+mod prefix_expansion;
 mod query_syntax;
 mod query_word;
+mod said_text;
 mod score_buffers;
 mod script;
 mod segment_reader;
@@ -55,7 +58,7 @@ pub use encoded_note::EncodedNote;
 pub use keyword_encoder::{KeywordDocument, KeywordEncoder};
 pub use keyword_error::KeywordError;
 pub use keyword_query::{
-    KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions, QueryTerm,
+    ExactForm, KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions, QueryTerm,
     QueryTruncation,
 };
 pub use keyword_reader::{KeywordReader, NoteTerm};
@@ -64,8 +67,10 @@ pub use keyword_writer::KeywordWriter;
 pub use language::Language;
 pub use language_detection::LanguageChoice;
 pub use mentions::Mention;
+pub use name_terms::names;
 pub use passage_scores::{NotePassages, ScoredPassage};
-pub use query_syntax::plain_words;
+pub use prefix_expansion::MAX_PREFIX_TERMS;
+pub use query_syntax::{operator_reading, plain_words};
 pub use term_frequencies::TermFrequencies;
 pub use term_matcher::TermMatcher;
 pub use top_k_search::KeywordHit;

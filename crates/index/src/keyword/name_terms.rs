@@ -1,16 +1,30 @@
 //! Name terms: each name of a note as a single term, its words joined by spaces, so that a run of words is looked up at once.
 
+use weft_model::text::without_qualifier;
+
 use super::analyzer::Analyzer;
 use super::language::Language;
 
-/// Returns the terms under which a note's names are indexed: its title without a trailing parenthesis, and its aliases.
+/// Maximum number of folders in front of a file's name that are part of one of its names.
+const MAX_FOLDERS: usize = 4;
+
+/// Returns the names of a note: its title without a parenthesis at the end, its other names, and its path, from the file's name with one folder after the other in front up to the whole.
+pub fn names<'n>(
+    title: &'n str,
+    others: &[&'n str],
+    path: &'n str,
+) -> impl Iterator<Item = &'n str> {
+    let folders = path.rmatch_indices('/').map(|(at, _)| at);
+    let parts = folders.take(MAX_FOLDERS + 1).map(|at| &path[at + 1..]);
+    [without_qualifier(title)].into_iter().chain(others.iter().copied()).chain(parts).chain([path])
+}
+
+/// Returns the terms under which these names of a note are indexed.
 pub(super) fn name_terms<'n>(
     analyzer: &mut Analyzer,
-    title: &'n str,
-    aliases: &[&'n str],
+    names: impl Iterator<Item = &'n str>,
     language: Language,
 ) -> Vec<String> {
-    let names = [without_qualifier(title)].into_iter().chain(aliases.iter().copied());
     let mut terms: Vec<String> =
         names.map(|name| analyzer.name_words(&[name], language).join(" ")).collect();
     terms.retain(|term| !term.is_empty());
@@ -19,32 +33,20 @@ pub(super) fn name_terms<'n>(
     terms
 }
 
-/// Returns a title without the parenthesis at its end, which only distinguishes notes of the same name.
-fn without_qualifier(title: &str) -> &str {
-    let title = title.trim_end();
-    let inner = title.strip_suffix(')').and_then(|open| open.rsplit_once('('));
-    match inner {
-        Some((name, inside)) if !inside.contains(')') => name.trim_end(),
-        Some(_) | None => title,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn trailing_parenthesis_is_not_part_of_a_name() {
-        for (title, expected) in [
-            ("Mercury (planet)", "Mercury"),
-            ("Mercury (planet) ", "Mercury"),
-            ("Mercury", "Mercury"),
-            ("(planet)", ""),
-            ("f(x) of x", "f(x) of x"),
-            ("a (b (c))", "a (b (c))"),
-            ("closed)", "closed)"),
+    fn path_is_a_name_from_each_folder() {
+        for (path, expected) in [
+            ("c", "T, x, c"),
+            ("b/c", "T, x, c, b/c"),
+            ("a/b/c", "T, x, c, b/c, a/b/c"),
+            ("1/2/3/4/5/6/c", "T, x, c, 6/c, 5/6/c, 4/5/6/c, 3/4/5/6/c, 1/2/3/4/5/6/c"),
         ] {
-            assert_eq!(without_qualifier(title), expected, "{title}");
+            let names: Vec<&str> = names("T (t)", &["x"], path).collect();
+            assert_eq!(names.join(", "), expected, "{path}");
         }
     }
 }

@@ -107,7 +107,17 @@ impl KeywordReader {
                 for (term_idx, lists) in query.postings(segment_idx).enumerate() {
                     self.count(segment, lists, (term_idx, weights.len()), &docs, &mut counted)?;
                 }
-                for ((doc, note_idx), counted) in docs.iter().zip(&note_idxs).zip(&counted) {
+                // The places of exact forms are not stored, so they count for every passage of their note.
+                let mut exact = Vec::with_capacity(query.exact_forms().len());
+                for form in query.exact_forms() {
+                    let mut frequencies = vec![0.0; docs.len()];
+                    for list in &form.postings[segment_idx] {
+                        segment.add_frequencies(list, &docs, &mut frequencies)?;
+                    }
+                    exact.push((form.weight, frequencies));
+                }
+                let docs_with_notes = docs.iter().zip(&note_idxs).zip(&counted).enumerate();
+                for (doc_idx, ((doc, note_idx), counted)) in docs_with_notes {
                     let PassageFrequencies { list, frequencies } = counted;
                     let length = segment.lengths[*doc as usize];
                     let n_in_body: u32 = list.passages.iter().map(|passage| passage.n_words).sum();
@@ -121,7 +131,11 @@ impl KeywordReader {
                             .map(|frequency| normalization.saturation(*frequency, length))
                             .collect();
                         let gains = weights.iter().zip(&saturations);
-                        (gains.map(|(weight, saturation)| weight * saturation).sum(), saturations)
+                        let by_term: f64 = gains.map(|(weight, gain)| weight * gain).sum();
+                        let by_form = exact.iter().map(|(weight, frequencies)| {
+                            weight * normalization.saturation(frequencies[doc_idx], length)
+                        });
+                        (by_term + by_form.sum::<f64>(), saturations)
                     });
                     sink(*note_idx, list, &mut scored);
                 }
@@ -141,8 +155,8 @@ impl KeywordReader {
     ) -> Result<(), KeywordError> {
         let heading_weight = self.0.scoring.headings;
         let mut positions: Vec<u32> = Vec::new();
-        for list in lists.iter().filter(|list| list.boosted_idx != Some(HEADINGS)) {
-            let option = match list.boosted_idx {
+        for list in lists.iter().filter(|list| list.repeated_idx != Some(HEADINGS)) {
+            let option = match list.repeated_idx {
                 None => IndexRecordOption::WithFreqsAndPositions,
                 Some(_) => IndexRecordOption::WithFreqs,
             };
@@ -157,7 +171,7 @@ impl KeywordReader {
                 }
                 let PassageFrequencies { list: passages, frequencies } = counted;
                 let mut everywhere = 0.0;
-                if list.boosted_idx.is_some() {
+                if list.repeated_idx.is_some() {
                     everywhere = list.weight * f64::from(cursor.term_freq());
                 } else {
                     cursor.positions(&mut positions);

@@ -62,7 +62,7 @@ impl PhraseTerm {
         for term in &word.alternatives {
             if let Some(info) = segment.lookup(term)? {
                 n_docs += info.doc_freq;
-                let list = PostingList { boosted_idx: None, weight: 1.0, info };
+                let list = PostingList { repeated_idx: None, weight: 1.0, info };
                 cursors.push(segment.cursor(&list, IndexRecordOption::WithFreqsAndPositions)?);
             }
         }

@@ -1,4 +1,4 @@
-//! Query syntax: words, `"phrases"`, `+must` and `-not`. Parsing never fails; operators without meaning are text.
+//! Query syntax: words, `"phrases"`, `+must`, `-not`, and `AND`, `OR` and `NOT` between words. Parsing never fails; operators without meaning are text.
 
 use super::script::CharClass;
 
@@ -34,11 +34,114 @@ const AROUND_WORDS: &[char] = &[
     '\\', '|', '!', '?', '¡', '¿', ':', ';', '^', '§', '€', '£',
 ];
 
-/// Splits `query` into clauses, in order. Text between operators stays together.
-///
-/// Operators are recognized only at the start of a word. `-` before a digit is a minus sign. An unpaired quotation mark is text, or extends to the end of the query if it follows an operator.
-/// Quotation marks are also recognized after a non-ASCII character, because scripts without spaces quote anywhere.
+/// Splits `query` into clauses, in order, and reads `AND`, `OR` and `NOT` between words.
 pub(super) fn clauses(query: &str) -> Vec<Clause<'_>> {
+    read_operators(query).unwrap_or_else(|| signed_clauses(query))
+}
+
+/// Returns `query` in this syntax if it contains `AND`, `OR` or `NOT` as operators: `fern AND moss NOT rust` is read as `+fern +moss -rust`.
+///
+/// An operator is in capitals, stands between two words or phrases, and the query has other letters than capitals.
+/// `AND` requires both sides, unless the query contains an `OR`, for which words are alternatives. `NOT` excludes the next word.
+#[must_use]
+pub fn operator_reading(query: &str) -> Option<String> {
+    let shown = |clause: &Clause<'_>| {
+        let sign = match clause.occurrence {
+            Occurrence::May => "",
+            Occurrence::Must => "+",
+            Occurrence::MustNot => "-",
+        };
+        let quote = if clause.is_phrase { "\"" } else { "" };
+        format!("{sign}{quote}{}{quote}", clause.text.trim())
+    };
+    Some(read_operators(query)?.iter().map(shown).collect::<Vec<_>>().join(" "))
+}
+
+/// Operator in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WordOperator {
+    And,
+    Or,
+    Not,
+}
+
+impl WordOperator {
+    fn read(clause: &Clause<'_>) -> Option<Self> {
+        let is_word = clause.occurrence == Occurrence::May && !clause.is_phrase;
+        match clause.text {
+            "AND" if is_word => Some(Self::And),
+            "OR" if is_word => Some(Self::Or),
+            "NOT" if is_word => Some(Self::Not),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the clauses of a query with operators in words; `None` without one.
+fn read_operators(query: &str) -> Option<Vec<Clause<'_>>> {
+    let has_operator = ["AND", "OR", "NOT"].iter().any(|word| query.contains(word));
+    let has_other_letters = query.chars().any(|c| c.is_alphabetic() && !c.is_uppercase());
+    if !has_operator || !has_other_letters {
+        return None;
+    }
+    let words: Vec<Clause<'_>> = signed_clauses(query)
+        .into_iter()
+        .flat_map(|clause| {
+            let is_plain = clause.occurrence == Occurrence::May && !clause.is_phrase;
+            let words = clause.text.split_whitespace().filter(move |_| is_plain);
+            let words = words.map(move |text| Clause { text, ..clause });
+            words.chain((!is_plain).then_some(clause))
+        })
+        .collect();
+    let last = words.iter().rposition(|word| WordOperator::read(word).is_none())?;
+    let has_alternatives = words.iter().any(|it| WordOperator::read(it) == Some(WordOperator::Or));
+    let mut clauses: Vec<Clause<'_>> = Vec::new();
+    let mut pending = None;
+    let mut is_read = false;
+    for (at, word) in words.into_iter().enumerate() {
+        match WordOperator::read(&word) {
+            Some(operator) if at < last && !clauses.is_empty() => {
+                // `AND NOT` excludes, too.
+                pending = Some(operator);
+                is_read = true;
+            }
+            Some(_) | None => {
+                let (before, own) = match pending.take() {
+                    Some(WordOperator::And) if !has_alternatives => {
+                        (Occurrence::Must, Occurrence::Must)
+                    }
+                    Some(WordOperator::Not) => (Occurrence::May, Occurrence::MustNot),
+                    Some(WordOperator::And | WordOperator::Or) | None => {
+                        (Occurrence::May, Occurrence::May)
+                    }
+                };
+                if let Some(clause) = clauses.last_mut() {
+                    clause.demand(before);
+                }
+                clauses.push(word);
+                if let Some(clause) = clauses.last_mut() {
+                    clause.demand(own);
+                }
+            }
+        }
+    }
+    is_read.then_some(clauses)
+}
+
+impl Clause<'_> {
+    /// Sets the effect of a clause that has no sign of its own.
+    fn demand(&mut self, occurrence: Occurrence) {
+        if self.occurrence == Occurrence::May {
+            self.occurrence = occurrence;
+        }
+    }
+}
+
+/// Splits `query` at signs and quotation marks into clauses, in order. Text between them stays together.
+///
+/// Signs are recognized only at the start of a word. `-` before a digit is a minus sign. An unpaired quotation mark is text, or extends to the end of the query if it follows an operator.
+/// Quotation marks are also recognized after a non-ASCII character, because scripts without spaces quote anywhere.
+fn signed_clauses(query: &str) -> Vec<Clause<'_>> {
     let mut clauses = Vec::new();
     let mut plain = 0;
     let mut at = 0;
@@ -192,6 +295,32 @@ mod tests {
     }
 
     #[test]
+    fn operators_in_words_are_read() {
+        for (query, expected) in [
+            ("fern AND moss", Some("+fern +moss")),
+            ("fern AND moss NOT rust", Some("+fern +moss -rust")),
+            ("fern AND NOT rust", Some("fern -rust")),
+            ("fern OR moss", Some("fern moss")),
+            ("fern OR moss AND rust", Some("fern moss rust")),
+            ("soft fern AND \"green moss\" too", Some("soft +fern +\"green moss\" too")),
+            ("-fern AND moss", Some("-fern +moss")),
+            ("\"fern\" NOT \"moss\"", Some("\"fern\" -\"moss\"")),
+            ("苔藓 AND 蕨类", Some("+苔藓 +蕨类")),
+            ("fern and moss or rust not", None),
+            ("TO BE OR NOT TO BE", None),
+            ("NOT fern", None),
+            ("fern AND", None),
+            ("fern NOT AND", None),
+            ("the \"fern AND moss\"", None),
+            ("ANDROID apps", None),
+            ("AND", None),
+        ] {
+            assert_eq!(operator_reading(query).as_deref(), expected, "{query}");
+        }
+        assert_eq!(plain_words("fern AND moss NOT rust"), "fern moss");
+    }
+
+    #[test]
     fn plain_words_omit_operators_and_exclusions() {
         for (query, expected) in [
             ("why do cells age?", "why do cells age?"),
@@ -208,9 +337,13 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_text_parses(query in "[-+\"“”„«» a1漢\\PC]{0,40}") {
+        fn any_text_parses(query in "(AND |OR |NOT |[-+\"“”„«» a1漢\\PC]){0,40}") {
             for clause in clauses(&query) {
                 prop_assert!(query.contains(clause.text));
+            }
+            // A reading contains no operator in words.
+            if let Some(reading) = operator_reading(&query) {
+                prop_assert_eq!(operator_reading(&reading), None);
             }
         }
     }

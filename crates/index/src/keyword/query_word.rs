@@ -9,6 +9,8 @@ pub(super) struct QueryWord {
     pub(super) alternatives: Vec<String>,
     pub(super) position: u32,
     pub(super) kind: TokenKind,
+    /// True if it stands for all terms that begin with it.
+    pub(super) is_prefix: bool,
     /// Languages of the notes in which the word is a stop word: one bit for each, by its index.
     pub(super) stop_in: u32,
 }

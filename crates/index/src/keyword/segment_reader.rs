@@ -57,7 +57,7 @@ pub(super) struct Segment {
     location: IndexLocation,
     fields: SchemaFields,
     text: Arc<InvertedIndexReader>,
-    boosted: [Arc<InvertedIndexReader>; N_BOOSTED],
+    repeated: [Arc<InvertedIndexReader>; N_BOOSTED + 1],
     names: Arc<InvertedIndexReader>,
     /// Note of each document.
     pub(super) notes: Arc<[NoteId]>,
@@ -107,7 +107,7 @@ impl Segment {
             None => number_column(reader, PASSAGES, location)?,
         };
         let index = |field| reader.inverted_index(field).map_err(failed);
-        let [title, aliases, headings, tags] = fields.boosted;
+        let [title, aliases, headings, tags, folders, properties, exact] = fields.repeated;
         let mut segment = Self {
             id: reader.segment_id(),
             deletions: reader.delete_opstamp(),
@@ -116,7 +116,15 @@ impl Segment {
             location: location.clone(),
             fields: fields.clone(),
             text: index(fields.text)?,
-            boosted: [index(title)?, index(aliases)?, index(headings)?, index(tags)?],
+            repeated: [
+                index(title)?,
+                index(aliases)?,
+                index(headings)?,
+                index(tags)?,
+                index(folders)?,
+                index(properties)?,
+                index(exact)?,
+            ],
             names: index(fields.names)?,
             n_slots: earlier.map_or_else(
                 || notes.iter().map(|note| note.index() + 1).max().unwrap_or(0),
@@ -193,13 +201,47 @@ impl Segment {
         self.text.terms().get(term).map_err(|error| self.location.io(error))
     }
 
-    /// Looks up the postings of `term` in a boosted field.
-    pub(super) fn lookup_boosted(
+    /// Looks up the postings of `term` in a field that repeats terms of the text.
+    pub(super) fn lookup_repeated(
         &self,
-        boosted_idx: usize,
+        field_idx: usize,
         term: &str,
     ) -> Result<Option<TermInfo>, KeywordError> {
-        self.boosted[boosted_idx].terms().get(term).map_err(|error| self.location.io(error))
+        self.repeated[field_idx].terms().get(term).map_err(|error| self.location.io(error))
+    }
+
+    /// Returns the number of live documents in `list`. `O(1)` without deletions.
+    pub(super) fn n_live(&self, list: &PostingList) -> Result<u32, KeywordError> {
+        if !self.reader.has_deletes() {
+            return Ok(list.info.doc_freq);
+        }
+        let mut n_live = 0;
+        self.each(list, |doc, _| n_live += u32::from(self.is_live(doc)))?;
+        Ok(n_live)
+    }
+
+    /// Passes the first `limit` terms of the text that live notes contain and that begin with `prefix` to `sink`, in order, each with the number of those notes.
+    pub(super) fn each_with_prefix(
+        &self,
+        prefix: &str,
+        limit: usize,
+        mut sink: impl FnMut(&str, u32),
+    ) -> Result<(), KeywordError> {
+        let range = self.text.terms().range().ge(prefix.as_bytes());
+        let mut terms = range.into_stream().map_err(|error| self.location.io(error))?;
+        let mut n_found = 0;
+        while n_found < limit
+            && let Some((term, info)) = terms.next()
+            && term.starts_with(prefix.as_bytes())
+        {
+            let Ok(term) = str::from_utf8(term) else { continue };
+            let n_notes = self.live_frequency(info, term)?;
+            if n_notes > 0 {
+                sink(term, n_notes);
+                n_found += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Passes every live note with this name, a term as built by `name_terms`, to `sink`.
@@ -342,15 +384,15 @@ impl Segment {
     }
 
     fn index_of(&self, list: &PostingList) -> &InvertedIndexReader {
-        list.boosted_idx.map_or(&self.text, |boosted_idx| &self.boosted[boosted_idx])
+        list.repeated_idx.map_or(&self.text, |field_idx| &self.repeated[field_idx])
     }
 }
 
-/// Postings of a term in one segment, in the text or in a boosted field.
+/// Postings of a term in one segment, in the text or in a field that repeats its terms.
 #[derive(Clone, Debug)]
 pub(super) struct PostingList {
-    /// Index of the boosted field; `None` for the text.
-    pub(super) boosted_idx: Option<usize>,
+    /// Index of the field that repeats terms of the text; `None` for the text.
+    pub(super) repeated_idx: Option<usize>,
     /// Weight of one occurrence. For a boosted field this is the extra weight, because the same occurrence is in the text too.
     pub(super) weight: f64,
     pub(super) info: TermInfo,

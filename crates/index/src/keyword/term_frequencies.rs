@@ -38,7 +38,7 @@ impl KeywordReader {
                 let mut frequencies = vec![0.0; docs.len()];
                 for (term_idx, lists) in query.postings(segment_idx).enumerate() {
                     frequencies.fill(0.0);
-                    for list in lists.iter().filter(|list| list.boosted_idx.is_none()) {
+                    for list in lists.iter().filter(|list| list.repeated_idx.is_none()) {
                         self.0.segments[segment_idx].add_frequencies(
                             list,
                             &docs,

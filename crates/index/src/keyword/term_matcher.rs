@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::analyzer::Analyzer;
 use super::language::Language;
+use super::said_text::SaidText;
 use super::script::Script;
 
 /// Maximum gap in bytes between two candidate words that are analyzed as one stretch.
@@ -32,10 +33,38 @@ impl<'q> TermMatcher<'q> {
         }
     }
 
-    /// Passes each occurrence in `text` to `sink`, in order of position: the index of its word, and its byte range.
+    /// Passes each occurrence in what the Markdown `text` says to `sink`, in order of position: the index of its word, and its byte range.
     ///
     /// Occurrences overlap where [tokens](super::analyzer::Token) do. `O(text)`, but most of the text is only scanned for prefixes.
     pub fn find(
+        &self,
+        analyzer: &mut Analyzer,
+        text: &str,
+        language: Language,
+        mut sink: impl FnMut(usize, Range<usize>),
+    ) {
+        let said = SaidText::of(text);
+        let mut asides = said.asides().to_vec();
+        asides.sort_unstable_by_key(|aside| aside.start);
+        let mut found_aside: Vec<(usize, Range<usize>)> = Vec::new();
+        for aside in asides {
+            self.find_in(analyzer, &text[aside.clone()], language, |word_idx, range| {
+                found_aside.push((word_idx, range.start + aside.start..range.end + aside.start));
+            });
+        }
+        let mut rest = found_aside.into_iter().peekable();
+        self.find_in(analyzer, said.text(), language, |word_idx, range| {
+            let range = said.written(range);
+            while let Some((word_idx, range)) = rest.next_if(|(_, it)| it.start < range.start) {
+                sink(word_idx, range);
+            }
+            sink(word_idx, range);
+        });
+        rest.for_each(|(word_idx, range)| sink(word_idx, range));
+    }
+
+    /// Passes each occurrence in `text` as it is to `sink`.
+    fn find_in(
         &self,
         analyzer: &mut Analyzer,
         text: &str,

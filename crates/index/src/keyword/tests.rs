@@ -18,9 +18,8 @@ mod languages;
 type Text = (&'static str, &'static str);
 
 fn document<'n>(title: &'n str, body: &'n str) -> KeywordDocument<'n> {
-    let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
     let passages = passages(body, &[]);
-    KeywordDocument { version: 1, title, aliases, headings, tags, body, passages }
+    KeywordDocument { version: 1, title, body, passages, ..KeywordDocument::default() }
 }
 
 /// Adds these notes, starting at slot 0.
@@ -266,6 +265,97 @@ fn boosted_fields_weigh_more() {
     assert_eq!(found(&reader, "fern"), [1, 4, 2, 3, 0]);
     assert_eq!(found(&reader, "plants"), [3], "tags are searchable");
     assert_eq!(reader.length(NoteId::new(3)), Some(9), "tags do not count towards the length");
+}
+
+#[test]
+fn said_words_are_found() {
+    let reader = reader(&[
+        ("Fan", r"tp\_fan reads AT&amp;T, caf&eacute;, Mr.&nbsp;Smith"),
+        (
+            "Water",
+            "**un**important H<sub>2</sub>O of a [linked phrase](https://example.org/source) here",
+        ),
+        ("Data", "![x](data:image/png;base64,QUJDREVGR0g=) after"),
+    ]);
+    for (query, expected) in [
+        ("+tp_fan", &[0][..]),
+        ("eacute", &[]),
+        ("café", &[0]),
+        ("+\"mr smith\"", &[0]),
+        ("amp", &[]),
+        ("unimportant", &[1]),
+        ("H2O", &[1]),
+        ("sub", &[]),
+        ("+\"linked phrase here\"", &[1]),
+        ("example.org source", &[1]),
+        ("base64", &[]),
+        ("after", &[2]),
+    ] {
+        assert_eq!(found(&reader, query), expected, "{query}");
+    }
+}
+
+#[test]
+fn word_as_typed_ranks_above_other_spellings() {
+    let reader = reader(&[
+        ("", "the tea of the house, the pot, the the the"),
+        ("", "un thé vert"),
+        ("", "ano ano ano"),
+        ("", "un año"),
+        ("", "a net, the net"),
+        ("", "the .NET runtime"),
+        ("", "NET of taxes"),
+        ("", "at home, home and home"),
+        ("", "set $HOME first"),
+    ]);
+    for (query, expected) in [
+        ("+thé", &[1][..]),
+        ("año", &[3, 2]),
+        (".NET", &[5, 6, 4]),
+        ("$HOME", &[8, 7]),
+        ("ano", &[2, 3]),
+    ] {
+        let notes = found(&reader, query);
+        assert_eq!(&notes[..expected.len()], expected, "{query}");
+    }
+}
+
+#[test]
+fn prefix_stands_for_its_terms() {
+    let reader = reader(&[
+        ("", "a barometer on the wall"),
+        ("", "barometric pressure and the weather"),
+        ("", "the bar is open"),
+        ("", "running shoes"),
+        ("", "Äpfel im Garten"),
+    ]);
+    for (query, expected) in [
+        ("barom*", &[0, 1][..]),
+        ("+barom* pressure", &[0, 1]),
+        ("pressure -barom*", &[]),
+        ("barom", &[]),
+        ("\"barom*\"", &[]),
+        ("*barom*", &[]),
+        ("äpf*", &[4]),
+        ("b*", &[]),
+    ] {
+        assert_eq!(found_set(&reader, query), expected, "{query}");
+    }
+    let typing = QueryOptions { prefix_last_word: true, ..QueryOptions::default() };
+    for (query, expected) in [
+        ("barom", &[0, 1][..]),
+        ("weather barom", &[0, 1]),
+        ("barom ", &[]),
+        ("barom weather", &[1]),
+        ("runnin", &[3]),
+        ("barometer", &[0]),
+    ] {
+        let mut notes = search(&reader, query, &typing);
+        notes.sort_unstable();
+        assert_eq!(notes, expected, "{query}");
+    }
+    let query = reader.parse("barom*", &QueryOptions::default()).unwrap();
+    assert_eq!(query.terms()[0].expansions, ["baromet", "barometr"]);
 }
 
 #[test]

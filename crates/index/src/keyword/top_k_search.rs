@@ -365,10 +365,9 @@ mod tests {
         let (mut writer, _) = KeywordWriter::in_memory(KeywordSettings::default()).unwrap();
         for note in 0..3000 {
             let body = if note % 100 == 0 { "heath fern" } else { "fern" };
-            let (aliases, headings, tags) = (Vec::new(), Vec::new(), Vec::new());
             let passages = passages(body, &[]);
             let document =
-                KeywordDocument { version: 1, title: "", aliases, headings, tags, body, passages };
+                KeywordDocument { version: 1, body, passages, ..KeywordDocument::default() };
             writer.upsert(NoteId::new(note), writer.encoder().encode(&document)).unwrap();
         }
         let reader = writer.compact(1).unwrap();

@@ -6,7 +6,9 @@ use std::ops::Deref;
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 use weft_model::fragment::{self, NamedPart};
-use weft_model::{Chars, Chunk, Diagnostic, Note, TextHash};
+use weft_model::id::is_folder_note;
+use weft_model::text::without_qualifier;
+use weft_model::{Chars, Chunk, Diagnostic, Note, TextHash, fold};
 
 /// Identifies a vault of the snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -140,6 +142,26 @@ impl NoteEntry {
             && (body, chunks, note) == (&other.body, &other.chunks, &other.note)
     }
 
+    /// Returns the names by which links find the note besides its title and its aliases: the name of its file, for a folder note that of its folder, and its uri and `id` as written.
+    ///
+    /// A name with the same letters and digits as an earlier name is left out, and so is one that only adds a parenthesis at the end, such as the number of a copy.
+    #[must_use]
+    pub fn other_names(&self) -> Vec<&str> {
+        let Note { path, title, aliases, claimed_uri, .. } = &self.note;
+        let is_folder_note = is_folder_note(path.stem()) && !path.folder().is_empty();
+        let folder = path.folder().rsplit('/').next().filter(|_| is_folder_note);
+        let derived = [Some(path.stem()), folder, claimed_uri.as_deref(), self.frontmatter_id()];
+        let mut known: Vec<String> =
+            aliases.iter().chain([title]).map(|name| letters(name)).collect();
+        let is_new = |name: &&str| {
+            let letters = letters(name);
+            let is_new = !known.contains(&letters);
+            known.push(letters);
+            is_new
+        };
+        derived.into_iter().flatten().filter(is_new).collect()
+    }
+
     /// Returns the frontmatter's `id` as written: it names the note even if `uri` sets another uri.
     #[must_use]
     pub fn frontmatter_id(&self) -> Option<&str> {
@@ -147,5 +169,61 @@ impl NoteEntry {
         let any_case = || properties.iter().find(|(key, _)| key.eq_ignore_ascii_case("id"));
         let id = properties.get("id").or_else(|| any_case().map(|(_, value)| value))?;
         id.as_written().map(str::trim).filter(|id| !id.is_empty())
+    }
+}
+
+/// Returns the letters and digits of a name without its qualifier, in one case; the whole name if it has neither.
+fn letters(name: &str) -> String {
+    let name = without_qualifier(name);
+    let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+    fold(if letters.is_empty() { name } else { &letters })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use weft_model::{NotePath, Value};
+
+    use super::*;
+
+    type Names = &'static [&'static str];
+
+    #[test]
+    fn other_names_are_those_of_links() {
+        let cases: [(&str, &str, Names, Option<&str>, Names); 8] = [
+            ("the file's name", "a/RFC2119.md", &[], None, &["RFC2119"]),
+            ("the title in another form", "a/key-words_for USE.md", &[], None, &[]),
+            ("a copy", "a/Key words for use (2).md", &[], None, &[]),
+            ("an alias", "a/the b.md", &["The B", "B"], None, &[]),
+            ("a uri", "a/b.md", &["B"], Some("x:1"), &["x:1"]),
+            ("a folder note", "a/pots/README.md", &[], None, &["README", "pots"]),
+            ("no folder", "index.md", &[], None, &["index"]),
+            ("names of signs", "a/🌿.md", &["🌱"], None, &["🌿"]),
+        ];
+        for (name, path, aliases, uri, expected) in cases {
+            let note = Note {
+                path: NotePath::new(path),
+                claimed_uri: uri.map(str::to_owned),
+                title: "Key words for use".to_owned(),
+                aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+                tags: Vec::new(),
+                note_type: None,
+                properties: BTreeMap::new(),
+                searched_texts: Vec::new(),
+                order: None,
+                headings: Vec::new(),
+                blocks: Vec::new(),
+                dendron: false,
+                links: Vec::new(),
+                body: String::new(),
+            };
+            let entry = NoteEntry::new(VaultId(0), note, Vec::new(), FileMetadata::default(), 1);
+            assert_eq!(entry.other_names(), expected, "{name}");
+            let properties = BTreeMap::from([("ID".to_owned(), Value::Text("42".to_owned()))]);
+            let note = Note { properties, ..entry.note.clone() };
+            let with_id = NoteEntry { note, ..entry.clone() };
+            assert_eq!(with_id.other_names(), [expected, &["42"]].concat(), "{name} and an id");
+        }
     }
 }

@@ -138,6 +138,7 @@ impl SlotColumn {
 struct RemainingFields<'s> {
     claimed_uri: Cow<'s, Option<String>>,
     aliases: Cow<'s, [String]>,
+    searched_texts: Cow<'s, [String]>,
     order: Option<f64>,
     headings: Cow<'s, [Heading]>,
     blocks: Cow<'s, [Block]>,
@@ -178,6 +179,7 @@ impl TableSlot {
             tags: _,
             note_type: _,
             properties: _,
+            searched_texts,
             order,
             headings,
             blocks,
@@ -200,6 +202,7 @@ impl TableSlot {
                 let rest = RemainingFields {
                     claimed_uri: Cow::Borrowed(claimed_uri),
                     aliases: Cow::Borrowed(aliases),
+                    searched_texts: Cow::Borrowed(searched_texts),
                     order: *order,
                     headings: Cow::Borrowed(headings),
                     blocks: Cow::Borrowed(blocks),
@@ -287,6 +290,7 @@ impl StoredSlots {
         let RemainingFields {
             claimed_uri,
             aliases,
+            searched_texts,
             order,
             headings,
             blocks,
@@ -304,6 +308,7 @@ impl StoredSlots {
             tags: tags.into_owned(),
             note_type: note_type.into_owned(),
             properties: properties.into_owned(),
+            searched_texts: searched_texts.into_owned(),
             order,
             headings: headings.into_owned(),
             blocks: blocks.into_owned(),
@@ -382,6 +387,7 @@ mod tests {
             tags: vec!["green".into()],
             note_type: None,
             properties: [("due".into(), weft_model::Value::Null)].into(),
+            searched_texts: Vec::new(),
             order: None,
             headings: Vec::new(),
             blocks: Vec::new(),

@@ -34,7 +34,7 @@ use crate::keyword::KeywordWriter;
 use crate::notes::Spill;
 
 /// Format of the store's files that this release reads and writes.
-pub(crate) const FORMAT_VERSION: u32 = 4;
+pub(crate) const FORMAT_VERSION: u32 = 5;
 
 /// Generations that may be published before [`Store::reserve_generation`] writes again.
 const RESERVE_AHEAD: u64 = 1024;

@@ -20,15 +20,9 @@ fn put_note(
     title: &str,
     body: &str,
 ) -> Result<(), KeywordError> {
-    let document = KeywordDocument {
-        version: u64::from(id),
-        title,
-        aliases: Vec::new(),
-        headings: Vec::new(),
-        tags: Vec::new(),
-        body,
-        passages: weft_model::passages(body, &[]),
-    };
+    let passages = weft_model::passages(body, &[]);
+    let version = u64::from(id);
+    let document = KeywordDocument { version, title, body, passages, ..KeywordDocument::default() };
     writer.upsert(NoteId::new(id), writer.encoder().encode(&document))
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn note(path: &str) -> Note {
         tags: Vec::new(),
         note_type: None,
         properties: BTreeMap::new(),
+        searched_texts: Vec::new(),
         order: None,
         headings: Vec::new(),
         blocks: Vec::new(),

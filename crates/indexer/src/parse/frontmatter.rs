@@ -1,34 +1,78 @@
 //! Parses frontmatter into properties: valid YAML as a whole, invalid YAML key by key.
+//!
+//! No text is lost: a block without properties is left to the body, and lines that belong to no property are returned as they are.
 
 use std::borrow::Cow;
 
 use weft_model::{Diagnostic, Value};
 
 use super::yaml::{self, PropertyEntry, Scalar, YamlRoot};
-use super::{code, diagnostic, link_target};
+use super::{TAGS, code, diagnostic, is_one_of, link_target};
 
-/// Returns the properties of a frontmatter block, each key once, in the order written.
+/// The contents of a frontmatter block.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Frontmatter {
+    /// Properties, each key once, in the order written.
+    pub(super) entries: Vec<PropertyEntry>,
+    /// Lines of an invalid block that belong to no property, in the order written.
+    pub(super) stray_lines: Vec<String>,
+}
+
+/// Parses a frontmatter block.
 ///
 /// `None` if the text is not a mapping, such as prose between two rules.
-pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<PropertyEntry>> {
-    let entries = match yaml::read(yaml) {
-        Ok(YamlRoot::Mapping(entries)) => entries,
-        Ok(YamlRoot::Value(Value::Null)) if !contains_heading(yaml) => Vec::new(),
-        Ok(YamlRoot::Value(_)) => {
-            let message = "The text between the first two `---` lines is not a list of `key: value` properties, so it was read as body.";
-            diagnostics.push(diagnostic(code::FRONTMATTER_NO_MAPPING, message, Some(1)));
-            return None;
-        }
+pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Frontmatter> {
+    let Frontmatter { entries, stray_lines } = match yaml::read(yaml) {
+        Ok(YamlRoot::Mapping(entries)) => Frontmatter { entries, stray_lines: Vec::new() },
+        Ok(YamlRoot::Value(Value::Null)) if !contains_heading(yaml) => Frontmatter::default(),
+        Ok(YamlRoot::Value(_)) => return no_mapping(diagnostics),
+        Err(_) if key_lines(yaml).is_empty() => return no_mapping(diagnostics),
         Err(broken) => {
             let message = format!(
                 "The frontmatter is not valid YAML ({}); each key that could be parsed on its own was used. Correct the YAML.",
                 broken.reason
             );
             diagnostics.push(diagnostic(code::BROKEN_FRONTMATTER, message, Some(broken.line + 1)));
-            recover(yaml)
+            recover(yaml, diagnostics)
         }
     };
-    Some(without_repeats(entries, diagnostics))
+    let entries = without_repeats(entries, diagnostics);
+    report_commented_tags(yaml, &entries, diagnostics);
+    Some(Frontmatter { entries, stray_lines })
+}
+
+/// Reports tags that YAML takes for a comment: `tags: #one #two` has no value.
+fn report_commented_tags(yaml: &str, entries: &[PropertyEntry], diagnostics: &mut Vec<Diagnostic>) {
+    for KeyLines { key, value, line, below, end, .. } in key_lines(yaml) {
+        let is_incomplete = |entry: &PropertyEntry| {
+            let items = entry.value.items();
+            entry.line == line && (items.is_empty() || items.contains(&Value::Null))
+        };
+        if !is_one_of(key, TAGS) || !entries.iter().any(is_incomplete) {
+            continue;
+        }
+        let below = yaml[below..end].lines().filter_map(|line| line.trim().strip_prefix('-'));
+        let comments = [value].into_iter().chain(below.map(str::trim));
+        let tags = comments
+            .filter(|text| text.starts_with('#'))
+            .flat_map(|text| text.split(|c: char| c.is_whitespace() || matches!(c, '#' | ',')))
+            .filter(|tag| !tag.is_empty());
+        let tags: Vec<&str> = tags.collect();
+        if !tags.is_empty() {
+            let message = format!(
+                "YAML takes the text after `#` in `{key}` for a comment; write `{key}: [{}]`.",
+                tags.join(", ")
+            );
+            diagnostics.push(diagnostic(code::COMMENTED_VALUE, message, Some(line + 1)));
+        }
+    }
+}
+
+/// Reports a block that has no properties.
+fn no_mapping(diagnostics: &mut Vec<Diagnostic>) -> Option<Frontmatter> {
+    let message = "The text between the first two `---` lines is not a list of `key: value` properties, so it was read as body.";
+    diagnostics.push(diagnostic(code::FRONTMATTER_NO_MAPPING, message, Some(1)));
+    None
 }
 
 /// Returns true if text that YAML takes for comments contains a Markdown heading, so it is prose between two rules.
@@ -60,6 +104,9 @@ fn without_repeats(
 
 /// Maximum number of lines of a top-level key to blank, one after the other, until the rest parses.
 const MAX_REPAIRED_LINES: usize = 16;
+
+/// Maximum number of characters of a line in a message.
+const MAX_SHOWN_CHARS: usize = 40;
 
 /// A top-level key with its lines.
 struct KeyLines<'y> {
@@ -93,26 +140,56 @@ fn key_lines(yaml: &str) -> Vec<KeyLines<'_>> {
 }
 
 /// Parses each top-level key with its lines separately, so that one invalid value does not affect the others.
-fn recover(yaml: &str) -> Vec<PropertyEntry> {
+fn recover(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Frontmatter {
     let mut entries = Vec::new();
-    for KeyLines { key, value, line, start, below, end } in key_lines(yaml) {
-        let repaired = repaired(&yaml[start..end]);
+    let groups = key_lines(yaml);
+    let first = groups.first().map_or(yaml.len(), |group| group.start);
+    let mut stray: Vec<(u32, &str)> = (1..).zip(yaml[..first].lines()).collect();
+    for KeyLines { key, value, line, start, below, end } in groups {
+        let group = &yaml[start..end];
+        let repaired = repaired(group);
         match repaired.as_deref().map(yaml::read) {
-            Some(Ok(YamlRoot::Mapping(group))) => {
+            Some(Ok(YamlRoot::Mapping(group_entries))) => {
                 entries.extend(
-                    group
+                    group_entries
                         .into_iter()
                         .map(|entry| PropertyEntry { line: entry.line + line - 1, ..entry }),
                 );
+                let lines = group.lines().zip(repaired.iter().flat_map(|group| group.lines()));
+                stray.extend((line..).zip(lines).filter_map(|(line, (written, kept))| {
+                    (kept.trim() != written.trim()).then_some((line, written))
+                }));
             }
-            Some(Ok(YamlRoot::Value(_)) | Err(_)) | None => entries.push(PropertyEntry {
-                key: unquoted(key).to_owned(),
-                value: raw_value(value, &yaml[below..end]),
-                line,
-            }),
+            Some(Ok(YamlRoot::Value(_)) | Err(_)) | None => {
+                let below = &yaml[below..end];
+                entries.push(PropertyEntry {
+                    key: unquoted(key).to_owned(),
+                    value: raw_value(value, below),
+                    line,
+                });
+                let is_used = |text: &str| value.is_empty() && text.trim().starts_with('-');
+                stray.extend((line + 1..).zip(below.lines()).filter(|(_, text)| !is_used(text)));
+            }
         }
     }
-    entries
+    stray.retain(|(_, text)| !text.trim().is_empty() && !text.trim_start().starts_with('#'));
+    for (line, text) in &stray {
+        let message = format!(
+            "The line `{}` of the frontmatter belongs to no property; it is searched as text. Move it below the frontmatter, or write `key: value`.",
+            shortened(text.trim())
+        );
+        diagnostics.push(diagnostic(code::STRAY_FRONTMATTER, message, Some(line + 1)));
+    }
+    let stray_lines = stray.into_iter().map(|(_, text)| text.trim().to_owned()).collect();
+    Frontmatter { entries, stray_lines }
+}
+
+/// Returns the beginning of a line for a message.
+fn shortened(line: &str) -> Cow<'_, str> {
+    match line.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]).into(),
+        None => line.into(),
+    }
 }
 
 /// Returns the lines of a top-level key with the invalid lines replaced by blanks of the same length; `None` if the YAML stays invalid.
@@ -251,11 +328,13 @@ fn unquoted(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn recovered(yaml: &str) -> Vec<(String, Value)> {
         let mut diagnostics = Vec::new();
-        let entries = read(yaml, &mut diagnostics).expect("a mapping");
+        let entries = read(yaml, &mut diagnostics).expect("a mapping").entries;
         assert!(
             diagnostics.iter().any(|found| found.code == code::BROKEN_FRONTMATTER.name),
             "{yaml}"
@@ -344,8 +423,8 @@ mod tests {
     #[test]
     fn last_of_repeated_keys_wins() {
         let mut diagnostics = Vec::new();
-        let entries = read("a: 1\nb: 2\na: 3\n", &mut diagnostics).expect("a mapping");
-        let keys = entries.iter().map(|entry| (&*entry.key, entry.value.as_written()));
+        let read = read("a: 1\nb: 2\na: 3\n", &mut diagnostics).expect("a mapping");
+        let keys = read.entries.iter().map(|entry| (&*entry.key, entry.value.as_written()));
         assert_eq!(keys.collect::<Vec<_>>(), [("b", Some("2")), ("a", Some("3"))]);
         assert_eq!(
             (&*diagnostics[0].code, diagnostics[0].line),
@@ -355,13 +434,113 @@ mod tests {
 
     #[test]
     fn prose_between_rules_is_not_frontmatter() {
-        let mut diagnostics = Vec::new();
-        assert_eq!(read("Some prose\nover two lines\n", &mut diagnostics), None);
-        assert_eq!(diagnostics[0].code, code::FRONTMATTER_NO_MAPPING.name);
-        assert_eq!(read("# My heading\n", &mut diagnostics), None);
+        for prose in [
+            "Some prose\nover two lines\n",
+            "# My heading\n",
+            "**OAK HOUSE**\n",
+            "> a quote\n",
+            "[[plan]]\n",
+            "see [[plan]]\n* and more\n",
+            "@home\n",
+            "```\ncode\n```\n",
+            "\tan indented line\n",
+            "100% oak\n%oak\n",
+        ] {
+            let mut diagnostics = Vec::new();
+            assert_eq!(read(prose, &mut diagnostics), None, "{prose}");
+            let codes: Vec<&str> = diagnostics.iter().map(|found| &*found.code).collect();
+            assert_eq!(codes, [code::FRONTMATTER_NO_MAPPING.name], "{prose}");
+        }
         for nothing in ["", "\n", "#comment\n"] {
-            let entries = read(nothing, &mut diagnostics).map(|entries| entries.len());
-            assert_eq!(entries, Some(0), "{nothing}");
+            let read = read(nothing, &mut Vec::new());
+            assert_eq!(read, Some(Frontmatter::default()), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn tags_in_a_comment_are_reported() {
+        for (yaml, suggestion) in [
+            ("a: 1\ntags: #one #two\n", Some("`tags: [one, two]`")),
+            ("Tag: #one, two/three\n", Some("`Tag: [one, two/three]`")),
+            ("tags:\n  - #one\n  - two\n", Some("`tags: [one]`")),
+            ("tags:\nb: 1\n", None),
+            ("tags:\n  # kinds of moss\n  - two\n", None),
+            ("tags: one # and more\n", None),
+            ("author: #one\n", None),
+        ] {
+            let mut diagnostics = Vec::new();
+            assert!(read(yaml, &mut diagnostics).is_some(), "{yaml}");
+            let messages: Vec<&str> = diagnostics.iter().map(|found| &*found.message).collect();
+            match suggestion {
+                Some(text) => {
+                    assert!(messages.len() == 1 && messages[0].contains(text), "{messages:?}")
+                }
+                None => assert!(messages.is_empty(), "{messages:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_no_property_are_kept_and_reported() {
+        let cases: [(&str, &[&str], &[u32]); 7] = [
+            ("> a quote\na: 1\n", &["> a quote"], &[2]),
+            ("a: 1\n{{cursor}}\n\nb: 2\n==x==\n", &["{{cursor}}", "==x=="], &[3, 6]),
+            ("m:\n  k: v\n  j: a: b\n", &["j: a: b"], &[4]),
+            ("a: @b\n  more of it\n# a comment\n", &["more of it"], &[3]),
+            ("a:\n  - @b\n  - c\n- [[d\nb: 1\n", &[], &[]),
+            ("a: @b\n- c\n", &["- c"], &[3]),
+            ("a: 1\nb: 2\n", &[], &[]),
+        ];
+        for (yaml, lines, at) in cases {
+            let mut diagnostics = Vec::new();
+            let Frontmatter { stray_lines, .. } = read(yaml, &mut diagnostics).expect("a mapping");
+            assert_eq!(stray_lines, lines, "{yaml}");
+            let stray = |found: &&Diagnostic| found.code == code::STRAY_FRONTMATTER.name;
+            let reported: Vec<Option<u32>> =
+                diagnostics.iter().filter(stray).map(|found| found.line).collect();
+            assert_eq!(reported, at.iter().copied().map(Some).collect::<Vec<_>>(), "{yaml}");
+        }
+        let long = format!("{}\na: @b\n", "é".repeat(100));
+        let mut diagnostics = Vec::new();
+        assert!(read(&long, &mut diagnostics).is_some());
+        assert!(diagnostics.iter().all(|found| found.message.chars().count() < 250));
+    }
+
+    fn texts(value: &Value, out: &mut String) {
+        match value {
+            Value::Null => {}
+            Value::Bool { text, .. } | Value::Number { text, .. } | Value::Text(text) => {
+                *out += text;
+            }
+            Value::List(items) => items.iter().for_each(|item| texts(item, out)),
+            Value::Map(map) => map.iter().for_each(|(key, item)| {
+                *out += key;
+                texts(item, out);
+            }),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Each letter occurs once, so that every one can be searched for.
+        #[test]
+        fn every_letter_of_any_block_is_kept(
+            gaps in proptest::collection::vec("[-a \n:>\"'\\[\\]{},*`@]{0,3}", 20)
+        ) {
+            let letters = 'à'..='ö';
+            let yaml: String =
+                gaps.iter().zip(letters).map(|(gap, letter)| format!("{gap}{letter}")).collect();
+            let yaml = yaml + "\n";
+            if let Some(Frontmatter { entries, stray_lines }) = read(&yaml, &mut Vec::new()) {
+                let mut kept = stray_lines.concat();
+                for entry in &entries {
+                    kept += &entry.key;
+                    texts(&entry.value, &mut kept);
+                }
+                let lost: String = yaml.chars().filter(|c| !c.is_ascii() && !kept.contains(*c)).collect();
+                prop_assert!(lost.is_empty(), "{lost} of {yaml:?}");
+            }
         }
     }
 }

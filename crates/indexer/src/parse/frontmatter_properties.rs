@@ -1,12 +1,13 @@
 //! Converts frontmatter properties into the fields of a note and its typed links.
 
+use weft_model::date;
 use weft_model::text::nfc;
 use weft_model::{Diagnostic, Link, LinkSource, Target, TargetSyntax, Value};
 
 use super::body_parser;
 use super::link_target::{self, PlainTarget};
 use super::yaml::{self, PropertyEntry};
-use super::{Dialect, code, diagnostic, frontmatter};
+use super::{Dialect, TAGS, code, diagnostic, frontmatter, is_one_of};
 
 /// Property that lists links with their types.
 const LINKS: &str = "links";
@@ -16,9 +17,6 @@ const PLACES: &[&str] = &["parent", "up", "object", "source", "target"];
 
 /// Properties with other names of the note.
 pub(super) const ALIASES: &[&str] = &["aliases", "alias"];
-
-/// Properties with tags.
-pub(super) const TAGS: &[&str] = &["tags", "tag"];
 
 /// Properties with the position among siblings; the first one that is a number wins.
 const ORDER: &[&str] = &["order", "nav_order", "weight", "position"];
@@ -95,6 +93,30 @@ pub(super) fn order(entries: &[PropertyEntry]) -> Option<f64> {
     })
 }
 
+/// Returns the texts of the properties with a key that `is_searched`, those of lists and maps included; no numbers or booleans.
+pub(super) fn texts(entries: &[PropertyEntry], is_searched: impl Fn(&str) -> bool) -> Vec<String> {
+    fn collect(value: &Value, texts: &mut Vec<String>) {
+        match value {
+            Value::Text(text) if !text.trim().is_empty() => texts.push(text.clone()),
+            Value::List(items) => items.iter().for_each(|item| collect(item, texts)),
+            Value::Map(map) => map.values().for_each(|item| collect(item, texts)),
+            Value::Text(_) | Value::Null | Value::Bool { .. } | Value::Number { .. } => {}
+        }
+    }
+    let mut texts = Vec::new();
+    let searched = entries.iter().filter(|entry| is_searched(&entry.key));
+    searched.for_each(|entry| collect(&entry.value, &mut texts));
+    texts
+}
+
+/// Returns the value of a property that contains text but no date; of a list, its first text.
+pub(super) fn unreadable_date<'e>(entries: &'e [PropertyEntry], key: &str) -> Option<&'e str> {
+    let items = value(entries, key)?.items();
+    let mut texts = items.iter().filter_map(Value::as_written).filter(|it| !it.trim().is_empty());
+    let first = texts.clone().next()?;
+    texts.all(|text| date::of_note(text).is_none()).then_some(first)
+}
+
 /// Returns the display text of a wikilink (in Dendron, the part before the bar); any other text unchanged.
 fn shown(text: &str, dialect: Dialect) -> &str {
     let inner = text.trim().strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
@@ -152,11 +174,6 @@ pub(super) fn links(
 
 fn is_place_key(key: &str) -> bool {
     is_one_of(key, PLACES)
-}
-
-/// Returns true if `key` is one of `keys`, ignoring case.
-pub(super) fn is_one_of(key: &str, keys: &[&str]) -> bool {
-    keys.iter().any(|name| key.eq_ignore_ascii_case(name))
 }
 
 /// Adds the links of one property value: a link, a plain string under certain names, or a collection of them. The link type is the innermost key.

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | file | `Title.md`; with children `Title/__index.md` | `Title.md`; a folder's `README.md`, `type: Readme` |
 //! | uri | `note_id` | the path without extension |
-//! | title | the first H1 | the name of the file or folder; for `type: Relationship`, its `relation` |
+//! | title | the H1 that opens the note | the name of the file or folder; for `type: Relationship`, its `relation` |
 //! | parent | the note of its folder | the note of its folder; for `type: Relationship`, its `source` |
 //! | object | `target` or `object`, by uri or name | `target` |
 //! | order | `order`, else the file's name | `order`, else the file's name |
@@ -42,12 +42,13 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
-use weft_model::id::FOLDER_NOTES;
-use weft_model::text::nfc;
-use weft_model::{Block, Diagnostic, Link, Note, NotePath, Value};
+use weft_model::id::{FOLDER_NOTES, is_folder_note};
+use weft_model::text::{byte_of_char, nfc};
+use weft_model::{Block, Diagnostic, Heading, Link, Note, NotePath, Value, date};
 
 use crate::char_offsets::CharOffsets;
 use code::DiagnosticCode;
+use frontmatter::Frontmatter;
 use link_target::Destination;
 use yaml::{PropertyEntry, Scalar};
 
@@ -84,10 +85,16 @@ pub mod code {
     pub const UNCLOSED_FRONTMATTER: DiagnosticCode = warning("unclosed-frontmatter");
     /// The frontmatter is TOML, which is not supported; the whole file is body.
     pub const TOML_FRONTMATTER: DiagnosticCode = warning("toml-frontmatter");
-    /// The text between two `---` lines is prose; the whole file is body.
+    /// The text between two `---` lines is not a mapping but prose; the whole file is body.
     pub const FRONTMATTER_NO_MAPPING: DiagnosticCode = notice("frontmatter-no-mapping");
     /// The YAML is invalid; each key was parsed separately.
     pub const BROKEN_FRONTMATTER: DiagnosticCode = warning("broken-frontmatter");
+    /// A line of invalid frontmatter belongs to no property; it is searched as text.
+    pub const STRAY_FRONTMATTER: DiagnosticCode = warning("stray-frontmatter");
+    /// Tags are missing because YAML takes everything after ` #` for a comment.
+    pub const COMMENTED_VALUE: DiagnosticCode = warning("commented-value");
+    /// A property that dates the note is not a date.
+    pub const UNREADABLE_DATE: DiagnosticCode = notice("unreadable-date");
     /// A key occurs more than once; the last one wins.
     pub const DUPLICATE_KEY: DiagnosticCode = warning("duplicate-key");
     /// An entry of `links` has no target.
@@ -109,6 +116,16 @@ const URI: &[&str] = &["uri", "id", "note_id"];
 /// The `type` of a note that states a relation, and the property that holds the predicate, which becomes the title.
 const RELATIONSHIP: (&str, &str) = ("Relationship", "relation");
 
+/// Properties by which a program marks the notes it writes; their headings name parts of its format, not the note.
+const PROGRAM_MARKS: &[&str] = &["excalidraw-plugin", "kanban-plugin"];
+
+/// Properties with tags.
+const TAGS: &[&str] = &["tags", "tag"];
+
+/// Properties that are names or tags of the note, and are searched as such.
+const NAMED: &[&str] =
+    &["title", "aliases", "alias", "tags", "tag", "uri", "id", "note_id", "type"];
+
 /// Property that keeps a note out of the index when it is `false`.
 const INDEXED: &str = "indexed";
 
@@ -120,7 +137,7 @@ const MIN_ZETTEL_DIGITS: usize = 8;
 
 /// Dialects to parse in addition to the common syntax. All are off by default.
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParseOptions {
     /// Logseq: `key:: value` properties, `#[[several words]]` tags, page names in file names (`a___b.md`), journals, tags as links to the page of that name if one exists, block references (`((uuid))`) as links to the page that contains the block; Org code blocks are ignored.
@@ -131,6 +148,32 @@ pub struct ParseOptions {
     pub zettel_ids: bool,
     /// MkDocs: text indented under `!!! note`, `??? note` or `=== "Tab"` is prose, not code.
     pub admonitions: bool,
+    /// Properties, in any case, whose values are not searched as text: those that configure programs.
+    pub unsearched_properties: Vec<String>,
+}
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        let unsearched = [
+            "banner",
+            "cover",
+            "cssclass",
+            "cssclasses",
+            "excalidraw-plugin",
+            "icon",
+            "kanban-plugin",
+            "layout",
+            "permalink",
+            "template",
+        ];
+        Self {
+            logseq: false,
+            dendron: false,
+            zettel_ids: false,
+            admonitions: false,
+            unsearched_properties: unsearched.map(str::to_owned).into(),
+        }
+    }
 }
 
 /// Syntax of wikilinks and tags.
@@ -219,7 +262,8 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         diagnostics.push(diagnostic(code::TOO_LONG, message, None));
     }
     let text = text_decoding::decode(&bytes[..bytes.len().min(max_bytes)], &mut diagnostics);
-    let (mut entries, body) = frontmatter_and_body(&text, &mut diagnostics);
+    let (Frontmatter { mut entries, stray_lines }, body) =
+        frontmatter_and_body(&text, &mut diagnostics);
     let front_lines = text[..text.len() - body.len()].matches('\n').count();
 
     let mut page_lines = 0..0;
@@ -261,6 +305,15 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         }
     }
 
+    for key in date::PROPERTIES {
+        if let Some(written) = frontmatter_properties::unreadable_date(&entries, key) {
+            let message = format!(
+                "`{key}: {written}` is not a date, so it does not date the note; write `2024-03-10` or `2024-03-10 10:00`."
+            );
+            diagnostics.push(diagnostic(code::UNREADABLE_DATE, message, None));
+        }
+    }
+
     let mut links = frontmatter_properties::links(&entries, dialect, &mut diagnostics);
     // Do not count a link twice that is already a property of the page.
     let typed = links.iter().map(|link| link.target.clone()).collect::<HashSet<_>>();
@@ -271,16 +324,14 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
     });
     if options.logseq {
         // Links among the aliases are names of this page.
-        links.retain(|link| {
-            !frontmatter_properties::is_one_of(&link.kind, frontmatter_properties::ALIASES)
-        });
+        links.retain(|link| !is_one_of(&link.kind, frontmatter_properties::ALIASES));
     }
     links.extend(parts.links);
 
     let written_title = frontmatter_properties::scalar(&entries, &["title"])
         .map(|title| body_parser::one_line(&title));
     let aliases = aliases(path, &entries, written_title.as_deref(), options);
-    let mut tags = frontmatter_properties::tags(&entries, frontmatter_properties::TAGS, dialect);
+    let mut tags = frontmatter_properties::tags(&entries, TAGS, dialect);
     tags.extend(parts.tags);
     if options.logseq {
         let tag = |tag: &String| frontmatter_properties::tag(tag, dialect).to_owned();
@@ -292,8 +343,9 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         );
         parts.blocks.sort_by_key(|block| block.span.start);
     }
-    let heading =
-        || parts.headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty());
+    let is_program_note =
+        PROGRAM_MARKS.iter().any(|mark| frontmatter_properties::value(&entries, mark).is_some());
+    let heading = || opening_heading(&parts.headings, body).filter(|_| !is_program_note);
     let note_type = frontmatter_properties::names(&entries, &["type"], dialect).into_iter().next();
     let predicate = || {
         let (wanted, relation) = RELATIONSHIP;
@@ -304,6 +356,12 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         .or_else(predicate)
         .or_else(|| heading().filter(|_| !options.logseq).map(|heading| heading.text.clone()))
         .unwrap_or_else(|| name_of(path, options));
+
+    let mut searched_texts = frontmatter_properties::texts(&entries, |key| {
+        let unsearched = options.unsearched_properties.iter().map(String::as_str);
+        NAMED.iter().copied().chain(unsearched).all(|other| !key.eq_ignore_ascii_case(other))
+    });
+    searched_texts.extend(stray_lines);
 
     let note = Note {
         path: path.clone(),
@@ -317,6 +375,7 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
             .into_iter()
             .map(|entry| (entry.key, entry.value))
             .collect::<BTreeMap<_, _>>(),
+        searched_texts,
         headings: parts.headings,
         blocks: parts.blocks,
         dendron: options.dendron,
@@ -340,10 +399,10 @@ pub fn is_excluded(note: &Note) -> bool {
 fn frontmatter_and_body<'t>(
     text: &'t str,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (Vec<PropertyEntry>, &'t str) {
+) -> (Frontmatter, &'t str) {
     if let Some((yaml, body)) = text_decoding::split_frontmatter(text) {
         return frontmatter::read(yaml, diagnostics)
-            .map_or((Vec::new(), text), |entries| (entries, body));
+            .map_or((Frontmatter::default(), text), |frontmatter| (frontmatter, body));
     }
     let mut lines = text.lines().map(str::trim_end);
     if lines.next() == Some("+++") && lines.any(|line| line == "+++") {
@@ -357,16 +416,34 @@ fn frontmatter_and_body<'t>(
         let message = "The frontmatter has no closing `---` line, so the whole file was read as body; add the line.";
         diagnostics.push(diagnostic(code::UNCLOSED_FRONTMATTER, message, Some(1)));
     }
-    (Vec::new(), text)
+    (Frontmatter::default(), text)
+}
+
+/// Returns true if `key` is one of `keys`, ignoring case.
+fn is_one_of(key: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|name| key.eq_ignore_ascii_case(name))
+}
+
+/// Returns the H1 that opens the body: only comments, HTML tags and signs precede it.
+fn opening_heading<'h>(headings: &'h [Heading], body: &str) -> Option<&'h Heading> {
+    let heading = headings.iter().find(|heading| heading.level == 1 && !heading.text.is_empty())?;
+    let mut before = &body[..byte_of_char(body, heading.span.start as usize)];
+    while let Some(at) = before.find(|c: char| c.is_alphanumeric() || matches!(c, '<' | '%')) {
+        let rest = &before[at..];
+        let (opening, closing) = [("<!--", "-->"), ("%%", "%%"), ("<", ">"), ("%", "")]
+            .into_iter()
+            .find(|(opening, _)| rest.starts_with(opening))?;
+        let inner = &rest[opening.len()..];
+        before = &inner[inner.find(closing)? + closing.len()..];
+    }
+    Some(heading)
 }
 
 /// Returns the name that the file gives its note: the folder's name for a folder note, the last segment of a dotted Dendron name, or the stem.
 fn name_of(path: &NotePath, options: &ParseOptions) -> String {
     let stem = path.stem();
     match folder_name(path) {
-        Some(folder) if FOLDER_NOTES.iter().any(|name| stem.eq_ignore_ascii_case(name)) => {
-            folder.to_owned()
-        }
+        Some(folder) if is_folder_note(stem) => folder.to_owned(),
         Some(_) | None if options.logseq => logseq::names(path).swap_remove(0),
         Some(_) | None if options.dendron => dendron::last_name(stem).to_owned(),
         Some(_) | None => stem.to_owned(),

@@ -311,7 +311,15 @@ fn title_comes_from_first_source_that_has_one() {
     let cases = [
         ("frontmatter", "a/b.md", "---\ntitle: \" T\n  u \"\n---\n# H", "T u"),
         ("a number", "a/b.md", "---\ntitle: 1.10\n---\n", "1.10"),
-        ("heading", "a/b.md", "## two\n# One `x` [[y|z]]\n# Two", "One x z"),
+        ("heading", "a/b.md", "\n# One `x` [[y|z]]\n# Two", "One x z"),
+        ("heading below text", "a/b.md", "text\n\n# One", "b"),
+        ("heading below another", "a/b.md", "## two\n# One", "b"),
+        ("heading below comments", "a/b.md", "<!-- a > b -->\n%% x %%\n# One", "One"),
+        ("heading below tags", "a/b.md", "<p align=\"right\">\n<img src=x>\n</p>\n\n# One", "One"),
+        ("heading below a rule", "a/b.md", "* * *\n# One", "One"),
+        ("heading below a sign", "a/b.md", "100 %\n\n# One", "b"),
+        ("drawing", "a/b.md", "---\nexcalidraw-plugin: parsed\n---\n# Excalidraw Data", "b"),
+        ("board", "a/b.md", "---\nkanban-plugin: board\n---\n# Done", "b"),
         ("setext", "a/b.md", "One\ntwo\n===\n", "One two"),
         ("an empty heading", "a/b.md", "#\n# One", "One"),
         ("attributes", "a/b.md", "# One { #one }", "One"),
@@ -743,9 +751,9 @@ fn dendron_syntax_is_parsed_if_enabled() {
 
 #[test]
 fn deep_and_long_input_is_parsed_quickly() {
-    let plain = ParseOptions::default();
-    let logseq = ParseOptions { logseq: true, ..plain };
-    let dendron = ParseOptions { dendron: true, ..plain };
+    let plain = &ParseOptions::default();
+    let logseq = &ParseOptions { logseq: true, ..plain.clone() };
+    let dendron = &ParseOptions { dendron: true, ..plain.clone() };
     let cases = [
         ("quotes", plain, "> ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
         ("lists", plain, "- ".repeat(50_000) + "[[a]]\n" + &"b\n".repeat(50_000)),
@@ -767,7 +775,7 @@ fn deep_and_long_input_is_parsed_quickly() {
         ("tags closed once", logseq, "#[[".repeat(350_000) + "a]]"),
     ];
     for (name, options, text) in cases {
-        let (note, _) = read_as("moss.md", &text, &options);
+        let (note, _) = read_as("moss.md", &text, options);
         assert!(note.links.iter().all(|link| !link.target.name.is_empty()), "{name}");
     }
     assert_eq!(read(&"[[a]] ".repeat(100_000)).links.len(), 100_000);
@@ -865,7 +873,13 @@ proptest! {
 
     #[test]
     fn any_markdown_can_be_parsed(text in markdownish(), logseq: bool, dendron: bool, admonitions: bool) {
-        let options = ParseOptions { logseq, dendron, admonitions, zettel_ids: true };
+        let options = ParseOptions {
+            logseq,
+            dendron,
+            admonitions,
+            zettel_ids: true,
+            ..ParseOptions::default()
+        };
         let (note, diagnostics) = read_as("journals/2023_01_05.md", &text, &options);
         is_sound(&note)?;
         prop_assert!(text.ends_with(&note.body));
@@ -878,5 +892,53 @@ proptest! {
         let note = read(&format!("---\nkey: value\n{yaml}\n---\n{body}"));
         is_sound(&note)?;
         prop_assert_eq!(note.body, body);
+    }
+}
+
+#[test]
+fn text_of_properties_is_searched() {
+    let text = "---\ntitle: T\nauthor: Ursula Marsh\nRating: 5\ndate: 2024-05-01\nby: {a: x, b: [y, true]}\ntags: [t]\nCSSClass: wide\nsource: \"[[Fern]]\"\n---\n";
+    let (note, _) = read_as("a.md", text, &ParseOptions::default());
+    assert_eq!(note.searched_texts, ["Ursula Marsh", "2024-05-01", "x", "y", "[[Fern]]"]);
+    let options =
+        ParseOptions { unsearched_properties: vec!["Author".into()], ..ParseOptions::default() };
+    let (note, _) = read_as("a.md", text, &options);
+    assert_eq!(note.searched_texts, ["2024-05-01", "x", "y", "wide", "[[Fern]]"]);
+    let (note, _) = read_as("a.md", "---\na: @b\nloose badger\n---\n", &ParseOptions::default());
+    assert_eq!(note.searched_texts, ["@b", "loose badger"]);
+}
+
+#[test]
+fn block_without_properties_is_body() {
+    for block in ["**OAK HOUSE**", "> quote", "a line with [[plan]]", "- [[plan]]"] {
+        let text = format!("---\n{block}\n---\nthe rest\n");
+        let (note, diagnostics) = read_as("a.md", &text, &ParseOptions::default());
+        assert_eq!(note.body, text, "{block}");
+        let links = note.links.iter().map(|link| &*link.target.name).collect::<Vec<_>>();
+        assert_eq!(links.concat(), if block.contains("plan") { "plan" } else { "" }, "{block}");
+        assert_eq!(diagnostics.len(), 1, "{block}");
+    }
+}
+
+#[test]
+fn unreadable_date_is_reported() {
+    for (yaml, expected) in [
+        ("date: 2024-05-09", None),
+        ("created: 1715212800", None),
+        ("updated: [soon, 2024-05-09]", None),
+        ("date:", None),
+        ("due: soon", None),
+        ("Date: soon", Some("`date: soon`")),
+        ("modified: 2024-13-45", Some("`modified: 2024-13-45`")),
+    ] {
+        let text = format!("---\n{yaml}\n---\n");
+        let (_, diagnostics) = read_as("a.md", &text, &ParseOptions::default());
+        let messages: Vec<&str> = diagnostics.iter().map(|found| &*found.message).collect();
+        match expected {
+            Some(named) => {
+                assert!(messages.len() == 1 && messages[0].starts_with(named), "{messages:?}")
+            }
+            None => assert!(messages.is_empty(), "{yaml}: {messages:?}"),
+        }
     }
 }

@@ -87,7 +87,7 @@ impl FileReader<'_> {
         if old.is_some_and(|old| old.same_content(&entry)) {
             return FileOutcome::Unchanged(file.path.clone(), facts);
         }
-        let encoded = encoder.encode(&document(&entry));
+        let encoded = encoder.encode(&KeywordDocument::of(&entry));
         let entry = match &self.spill {
             Some(spill) => NoteEntry { body: spill.keep(entry.body), ..entry },
             None => entry,
@@ -105,19 +105,6 @@ impl FileReader<'_> {
 /// Returns a hash that identifies one text of one note, by which the keyword index is compared with the notes.
 fn version(vault: VaultId, path: &NotePath, hash: TextHash) -> u64 {
     digest_of(&[&vault.0.to_le_bytes(), path.as_str().as_bytes(), &hash.0.to_le_bytes()])
-}
-
-/// Returns a note as a document of the keyword index.
-pub(super) fn document(entry: &NoteEntry) -> KeywordDocument<'_> {
-    KeywordDocument {
-        version: entry.version,
-        title: &entry.note.title,
-        aliases: entry.note.aliases.iter().map(String::as_str).collect(),
-        headings: entry.note.headings.iter().map(|heading| heading.text.as_str()).collect(),
-        tags: entry.note.tags.iter().map(String::as_str).collect(),
-        body: &entry.body,
-        passages: passages(&entry.body, &entry.note.headings),
-    }
 }
 
 #[expect(

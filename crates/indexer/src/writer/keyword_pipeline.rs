@@ -2,13 +2,12 @@
 
 use crossbeam_channel::Sender;
 use weft_index::keyword::{
-    EncodedNote, KeywordEncoder, KeywordError, KeywordReader, KeywordWriter,
+    EncodedNote, KeywordDocument, KeywordEncoder, KeywordError, KeywordReader, KeywordWriter,
 };
 use weft_index::notes::{Delta, NoteTable, TableEdit};
 use weft_model::{NoteBits, NoteId};
 
 use super::Event;
-use super::file_reader::document;
 use crate::parallel_map::parallel_map;
 use crate::past_snapshots::PastSnapshots;
 use crate::shared_status::SharedStatus;
@@ -217,7 +216,7 @@ pub(crate) fn reconcile(
     }
     surplus.into_iter().try_for_each(|id| keyword.delete(id))?;
     let encode = |encoder: &mut KeywordEncoder, id: &NoteId| {
-        notes.entry(*id).map(|entry| encoder.encode(&document(entry)))
+        notes.entry(*id).map(|entry| encoder.encode(&KeywordDocument::of(entry)))
     };
     let n_bytes = |id: &NoteId| notes.summary(*id).map_or(0, |summary| summary.file.size);
     parallel_map(&missing, &mut encoders(keyword, None), n_bytes, encode, |id, encoded| {

@@ -320,7 +320,7 @@ impl Writer {
             vault,
             root,
             max_bytes: self.settings.scan.max_file_bytes,
-            parse: self.settings.parse,
+            parse: self.settings.parse.clone(),
             chunks: self.settings.chunks,
             embedder: self.vectors.embedder().cloned(),
             spill: self.persistence.store().map(Store::spill),

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    Connection, Explanation, Hit, HitExplanation, Origin, Profile, ScorePart, SearchResponse, Seed,
-    Snippet, Weights,
+    Connection, Explanation, Hit, HitExplanation, Origin, Profile, QueryWord, ScorePart,
+    SearchResponse, Seed, Snippet, Weights,
 };
 
 use super::next;
@@ -14,7 +14,7 @@ use crate::hint::Hint;
 /// Maximum number of notes at the fan-out limit that are listed before the rest is counted.
 const SHOWN_FANOUT_LIMITED: usize = 5;
 
-/// Maximum number of rare words of a seed that are listed before the rest is counted.
+/// Maximum number of rare words of a seed, and of terms of a prefix, that are listed before the rest is counted.
 const SHOWN_WORDS: usize = 5;
 
 /// Formats ranked hits, each with its passages, and the command that shows the best one.
@@ -117,7 +117,7 @@ fn connection(hit: &Hit) -> Option<String> {
 
 /// Formats the parts of a score, one per line.
 pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
-    let HitExplanation { parts, connection_strength, remainder } = explanation;
+    let HitExplanation { parts, connection_strength, remainder, name } = explanation;
     let mut out = String::new();
     for ScorePart { signal, raw, normalized, weight, contribution } in parts {
         let inputs = match &**signal {
@@ -126,6 +126,9 @@ pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
                     format!("vector {:.2}, keyword {:.2}", hit.vector_score, hit.keyword_score);
                 if hit.name_score > 0.0 {
                     let _ = write!(inputs, ", name {:.2}", hit.name_score);
+                    if let Some(name) = name {
+                        let _ = write!(inputs, " ({})", harmless(name));
+                    }
                 }
                 inputs
             }
@@ -144,6 +147,20 @@ pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
     out
 }
 
+/// Formats a term of the query with the terms it stands for.
+fn query_word(word: &QueryWord) -> String {
+    let QueryWord { word, count: _, note_count, idf: _, expansions } = word;
+    let notes = counted((*note_count).into(), "note", "notes");
+    let more = match expansions.len().checked_sub(SHOWN_WORDS) {
+        Some(n @ 1..) => format!(" and {n} more"),
+        Some(0) | None => String::new(),
+    };
+    let shown: Vec<String> = expansions.iter().take(SHOWN_WORDS).map(|it| harmless(it)).collect();
+    let also =
+        if shown.is_empty() { String::new() } else { format!(", also {}{more}", shown.join(" ")) };
+    format!("{} ({notes}{also})", harmless(word))
+}
+
 /// Formats how the answer was ranked, below the hits.
 fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
     let Explanation {
@@ -152,6 +169,7 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         vector_share,
         vocabulary_coverage,
         words,
+        exact_words,
         seeds,
         omitted_seed_count,
         activation_floor,
@@ -185,17 +203,11 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         );
     }
     row("similarity", &similarity);
-    let words: Vec<String> = words
-        .iter()
-        .map(|word| {
-            format!(
-                "{} ({})",
-                harmless(&word.word),
-                counted(word.note_count.into(), "note", "notes")
-            )
-        })
-        .collect();
-    row("terms", &if words.is_empty() { "none".to_owned() } else { words.join(", ") });
+    let list = |words: &[QueryWord]| words.iter().map(query_word).collect::<Vec<_>>().join(", ");
+    row("terms", &if words.is_empty() { "none".to_owned() } else { list(words) });
+    if !exact_words.is_empty() {
+        row("as typed", &list(exact_words));
+    }
     if *activation_floor > 0.0 || *expansion_floor > 0.0 {
         let floors = format!(
             "hits from {activation_floor:.2} activate others, neighbors of hits from {expansion_floor:.2} are ranked"
@@ -260,7 +272,7 @@ fn passage(snippet: &Snippet, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use weft_proto::noteweft::v1::{Candidate, QueryWord, Span, Stage};
+    use weft_proto::noteweft::v1::{Candidate, Span, Stage};
 
     use super::*;
 
@@ -325,12 +337,27 @@ mod tests {
                 ],
                 connection_strength: 0.6,
                 remainder: 0.4,
+                name: Some("moss".into()),
             }),
+            name_score: 1.0,
             ..hit()
         };
         let explanation = Explanation {
             profile: Profile::Bridge.into(),
-            words: vec![QueryWord { word: "moss".into(), note_count: 2, ..QueryWord::default() }],
+            words: vec![
+                QueryWord { word: "moss".into(), note_count: 2, ..QueryWord::default() },
+                QueryWord {
+                    word: "bar".into(),
+                    note_count: 1,
+                    expansions: ["bark", "barley"].map(str::to_owned).into(),
+                    ..QueryWord::default()
+                },
+            ],
+            exact_words: vec![QueryWord {
+                word: "NET".into(),
+                note_count: 1,
+                ..QueryWord::default()
+            }],
             seeds: vec![Seed { uri: "fern".into(), degree: 1, ..Seed::default() }],
             stages: vec![Stage { name: "query".into(), micros: 1_500 }],
             candidates: vec![Candidate { origin: Origin::Both.into(), ..Candidate::default() }],
@@ -344,10 +371,11 @@ mod tests {
         let plain = shown(&answer);
         for line in [
             "    plants/moss · by meaning and keyword · links to fern",
-            "    similarity █████      0.50 × 0.50 = 0.250  vector 0.30, keyword 0.00",
+            "    similarity █████      0.50 × 0.50 = 0.250  vector 0.30, keyword 0.00, name 1.00 (moss)",
             "    centrality █          0.10 × 0.50 = 0.050  1 neighbor",
             "    activation ██▌        0.25 × 0.50 = 0.125  connection 0.60, remainder 0.40",
-            "  terms       moss (2 notes)",
+            "  terms       moss (2 notes), bar (1 note, also bark barley)",
+            "  as typed    NET (1 note)",
             "  times in ms query 1.50",
             "  seed        fern (0.00): 1 neighbor, 0 notes reached",
             "  candidates  1: 0 by meaning, 0 by keyword, 1 by both, 0 by connection",

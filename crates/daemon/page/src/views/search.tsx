@@ -43,7 +43,7 @@ export function SearchView() {
   const [, , mode] = MODES.find(([name]) => name === params.get("mode")) ?? MODES[0];
   const blank = query.trim() === "";
   const filtered = isFiltered(params);
-  const request = () => ({ query, mode, limit: requiredInteger(params, LIMIT), filter: filterOf(params), weights: weightsOf(params), profile: profileOf(params), explain: true });
+  const request = () => ({ query, mode, limit: requiredInteger(params, LIMIT), filter: filterOf(params), weights: weightsOf(params), profile: profileOf(params), explain: true, prefixLastWord: true });
   const requestKey = paramsKey(params, REQUEST_PARAMS);
   const { answer, failure, waiting, stale, again } = useAnswer(blank ? null : requestKey, async (signal) => search.search(request(), { signal }), PAUSE);
   const explaining = params.get("explain") === "1";

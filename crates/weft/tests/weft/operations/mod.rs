@@ -36,6 +36,22 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn commands_on_one_store_wait_for_each_other() {
+    let home = tempfile::tempdir().unwrap();
+    let example = example();
+    let vault = example.to_str().unwrap();
+    let search = ["search", "leap second", "--vault", vault, "--set", "embedding.model=none"];
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..3).map(|_| scope.spawn(|| run(home.path(), &search))).collect();
+        running.into_iter().map(|command| command.join().unwrap()).collect()
+    });
+    for answer in answers {
+        assert_eq!(answer.status.code(), Some(0), "{}", text(&answer.stderr));
+        assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stdout));
+    }
+}
+
+#[test]
 fn detached_daemon_answers_and_stops() {
     let home = tempfile::tempdir().unwrap();
     let (example, address) = (example(), format!("127.0.0.1:{}", free_port()));

@@ -1,0 +1,733 @@
+//! Said text: the words of a Markdown text as a reader sees them, each with its place in the text as written.
+//!
+//! Escapes, entities, emphasis inside words and HTML tags hide words from a search that reads the text as written, and addresses between the words of a sentence hide its phrases.
+//! One pass over the text finds them. It knows only the markup that changes words; the parser of notes and links is more exact.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Parser};
+use weft_model::encoded_data::encoded_data;
+
+/// Maximum distance in bytes between the two ends of a link, a tag or a pair of emphasis marks.
+const MAX_DISTANCE: usize = 2048;
+
+/// Maximum nesting of brackets in the text or the address of a link.
+const MAX_DEPTH: usize = 16;
+
+/// Maximum length in bytes of an entity; the longest name has 31 letters.
+const MAX_ENTITY: usize = 34;
+
+/// Maximum number of emphasis marks that are remembered until one closes them.
+const MAX_OPENERS: usize = 32;
+
+/// HTML elements that continue the word or the line they are in.
+const INLINE_ELEMENTS: &[&str] = &[
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "ins", "kbd", "mark", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike",
+    "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+];
+
+/// Other HTML elements. Words in angle brackets that are not elements are text, such as `Vec<String>`.
+const BLOCK_ELEMENTS: &[&str] = &[
+    "address",
+    "article",
+    "aside",
+    "audio",
+    "blockquote",
+    "body",
+    "br",
+    "button",
+    "caption",
+    "center",
+    "col",
+    "colgroup",
+    "dd",
+    "details",
+    "dialog",
+    "div",
+    "dl",
+    "dt",
+    "embed",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "header",
+    "hr",
+    "html",
+    "iframe",
+    "img",
+    "input",
+    "label",
+    "legend",
+    "li",
+    "link",
+    "main",
+    "meta",
+    "nav",
+    "object",
+    "ol",
+    "optgroup",
+    "option",
+    "p",
+    "param",
+    "picture",
+    "pre",
+    "script",
+    "section",
+    "select",
+    "source",
+    "style",
+    "summary",
+    "svg",
+    "table",
+    "tbody",
+    "td",
+    "textarea",
+    "tfoot",
+    "th",
+    "thead",
+    "title",
+    "tr",
+    "track",
+    "ul",
+    "video",
+];
+
+/// Text without its markup.
+#[derive(Debug)]
+pub(super) struct SaidText<'t> {
+    text: Cow<'t, str>,
+    /// Parts of the text, ascending; none if it is the written text.
+    parts: Vec<SaidPart>,
+    /// Ranges of the written text that are not said but have words: addresses, titles of links, attributes, comments.
+    asides: Vec<Range<usize>>,
+}
+
+/// Part of a said text.
+#[derive(Debug)]
+struct SaidPart {
+    /// End in the said text; it starts where the part before ends.
+    end: usize,
+    /// Range of the written text: an equal text, or what the part replaces.
+    written: Range<usize>,
+}
+
+/// Change of a written text.
+struct TextEdit<'t> {
+    written: Range<usize>,
+    /// Text that replaces it.
+    said: Cow<'t, str>,
+}
+
+impl<'t> SaidText<'t> {
+    /// Returns what `written` says. `O(bytes)`.
+    pub(super) fn of(written: &'t str) -> Self {
+        let mut scanner = MarkupScanner::new(written);
+        scanner.scan();
+        let MarkupScanner { mut edits, asides, encoded, .. } = scanner;
+        if edits.is_empty() {
+            return Self { text: Cow::Borrowed(written), parts: Vec::new(), asides };
+        }
+        edits.sort_by_key(|edit| edit.written.start);
+        let (mut text, mut parts) = (String::with_capacity(written.len()), Vec::new());
+        let mut start = 0;
+        for TextEdit { written: range, said } in edits {
+            if range.start < start {
+                continue;
+            }
+            if start < range.start {
+                text.push_str(&written[start..range.start]);
+                parts.push(SaidPart { end: text.len(), written: start..range.start });
+            }
+            if !said.is_empty() {
+                text.push_str(&said);
+                parts.push(SaidPart { end: text.len(), written: range.clone() });
+            }
+            start = range.end;
+        }
+        text.push_str(&written[start..]);
+        parts.push(SaidPart { end: text.len(), written: start..written.len() });
+        let asides = asides.into_iter().flat_map(|aside| outside(aside, &encoded)).collect();
+        Self { text: Cow::Owned(text), parts, asides }
+    }
+
+    /// Returns the said text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the ranges of the written text that have words but are not said, in no particular order.
+    pub(super) fn asides(&self) -> &[Range<usize>] {
+        &self.asides
+    }
+
+    /// Returns the range of the written text that says `said`, a range that is not empty.
+    pub(super) fn written(&self, said: Range<usize>) -> Range<usize> {
+        if self.parts.is_empty() {
+            return said;
+        }
+        let place = |at: usize| {
+            let idx = self.parts.partition_point(|part| part.end <= at);
+            let part = &self.parts[idx.min(self.parts.len() - 1)];
+            let start = idx.checked_sub(1).map_or(0, |before| self.parts[before].end);
+            (part, start)
+        };
+        let is_copy = |part: &SaidPart, start: usize| part.end - start == part.written.len();
+        let (first, start) = place(said.start);
+        let from = if is_copy(first, start) { said.start - start } else { 0 };
+        let (last, last_start) = place(said.end - 1);
+        let to = if is_copy(last, last_start) {
+            last.written.start + said.end - last_start
+        } else {
+            last.written.end
+        };
+        first.written.start + from..to
+    }
+}
+
+/// Returns the parts of `range` outside `holes`, which ascend.
+fn outside(range: Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = range.start;
+    for hole in holes.iter().filter(|hole| hole.start < range.end && hole.end > range.start) {
+        if start < hole.start {
+            parts.push(start..hole.start);
+        }
+        start = start.max(hole.end);
+    }
+    if start < range.end {
+        parts.push(start..range.end);
+    }
+    parts
+}
+
+/// Emphasis mark that may open emphasis.
+struct Opener {
+    mark: u8,
+    /// Number of its marks that close nothing yet.
+    n_left: usize,
+    range: Range<usize>,
+    /// True if it could close emphasis too.
+    may_close: bool,
+    is_inside_word: bool,
+}
+
+/// Finds the markup of a text.
+struct MarkupScanner<'t> {
+    written: &'t str,
+    edits: Vec<TextEdit<'t>>,
+    asides: Vec<Range<usize>>,
+    /// Encoded data, ascending.
+    encoded: Vec<Range<usize>>,
+    /// Ends of links that are open, innermost last: markup to skip.
+    closings: Vec<Range<usize>>,
+    openers: Vec<Opener>,
+}
+
+/// Bytes that may begin markup.
+const MARKS: [bool; 256] = {
+    let mut marks = [false; 256];
+    let signs = b"\\&<[]*~=`";
+    let mut at = 0;
+    while at < signs.len() {
+        marks[signs[at] as usize] = true;
+        at += 1;
+    }
+    marks
+};
+
+impl<'t> MarkupScanner<'t> {
+    fn new(written: &'t str) -> Self {
+        let encoded = encoded_data(written);
+        let edits =
+            encoded.iter().map(|range| TextEdit { written: range.clone(), said: " ".into() });
+        Self {
+            written,
+            edits: edits.collect(),
+            asides: Vec::new(),
+            encoded,
+            closings: Vec::new(),
+            openers: Vec::new(),
+        }
+    }
+
+    fn scan(&mut self) {
+        let bytes = self.written.as_bytes();
+        let mut at = 0;
+        while let Some(n) = bytes[at..].iter().position(|byte| MARKS[usize::from(*byte)]) {
+            at += n;
+            at = match bytes[at] {
+                b'\\' => self.escape(at),
+                b'&' => self.entity(at),
+                b'<' => self.html(at),
+                b'[' => self.opening_bracket(at),
+                b']' => self.closing_bracket(at),
+                b'`' => self.code(at),
+                mark => self.emphasis(at, mark),
+            };
+        }
+    }
+
+    /// Returns the text from `at` on, as far as the end of a link or tag is searched.
+    fn within_reach(&self, at: usize) -> &'t str {
+        let rest = &self.written[at..];
+        &rest[..rest.floor_char_boundary(MAX_DISTANCE)]
+    }
+
+    /// Leaves `range` out of the said text.
+    fn skip(&mut self, range: Range<usize>) {
+        self.edits.push(TextEdit { written: range, said: Cow::Borrowed("") });
+    }
+
+    fn aside(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            self.asides.push(range);
+        }
+    }
+
+    fn escape(&mut self, at: usize) -> usize {
+        let escapes = self.written.as_bytes().get(at + 1).is_some_and(u8::is_ascii_punctuation);
+        if escapes {
+            self.skip(at..at + 1);
+        }
+        at + 1 + usize::from(escapes)
+    }
+
+    fn entity(&mut self, at: usize) -> usize {
+        let rest = &self.written.as_bytes()[at..];
+        let is_of_entity = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'#';
+        let n_bytes = 1 + rest[1..].iter().take(MAX_ENTITY).take_while(is_of_entity).count();
+        if n_bytes == 1 || rest.get(n_bytes) != Some(&b';') {
+            return at + 1;
+        }
+        let range = at..at + n_bytes + 1;
+        let end = range.end;
+        match decoded(&self.written[range.clone()]) {
+            Some(said) => self.edits.push(TextEdit { written: range, said: said.into() }),
+            None => return at + 1,
+        }
+        end
+    }
+
+    fn html(&mut self, at: usize) -> usize {
+        let rest = self.within_reach(at + 1);
+        if let Some(comment) = rest.strip_prefix("!--") {
+            let start = at + "<!--".len();
+            let Some(n_bytes) = comment.find("-->") else { return at + 1 };
+            self.aside(start..start + n_bytes);
+            self.skip(at..start + n_bytes + "-->".len());
+            return start + n_bytes + "-->".len();
+        }
+        let name_start = usize::from(rest.starts_with('/'));
+        let name = &rest[name_start..];
+        let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
+        let is_one_of = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let said = match (is_one_of(INLINE_ELEMENTS), is_one_of(BLOCK_ELEMENTS)) {
+            (true, _) => "",
+            (false, true) => " ",
+            (false, false) => return at + 1,
+        };
+        let mut attributes = Vec::new();
+        let mut quote: Option<(u8, usize)> = None;
+        let from = name_start + name.len();
+        let after = &rest[from..];
+        if !after.starts_with(|c: char| c.is_whitespace() || c == '>') && !after.starts_with("/>") {
+            return at + 1;
+        }
+        for (n, byte) in rest.bytes().enumerate().skip(from) {
+            match (byte, quote) {
+                (b'"' | b'\'', None) => quote = Some((byte, n + 1)),
+                (_, Some((closing, start))) if byte == closing => {
+                    attributes.push(at + 1 + start..at + 1 + n);
+                    quote = None;
+                }
+                (b'>', None) => {
+                    let end = at + 1 + n + 1;
+                    attributes.into_iter().for_each(|value| self.aside(value));
+                    self.edits.push(TextEdit { written: at..end, said: said.into() });
+                    return end;
+                }
+                // Another tag begins.
+                (b'<', None) => break,
+                (_, _) => {}
+            }
+        }
+        at + 1
+    }
+
+    fn opening_bracket(&mut self, at: usize) -> usize {
+        let rest = self.within_reach(at);
+        let line = rest.lines().next().unwrap_or_default();
+        if let Some(inner) = line.strip_prefix("[[")
+            && let Some(n_inner) = inner.find("]]").filter(|n| *n > 0)
+        {
+            let label = inner[..n_inner].find('|').map_or(0, |bar| bar + 1);
+            let (start, end) = (at + 2, at + 2 + n_inner);
+            self.aside(start..start + label.saturating_sub(1));
+            self.skip(at..start + label);
+            return self.open(start + label, end..end + 2);
+        }
+        if let Some(note) = line.strip_prefix("[^")
+            && let Some(n_note) = note.find(']').filter(|n| *n > 0)
+            && !note[n_note + 1..].starts_with(':')
+        {
+            self.aside(at + 2..at + 2 + n_note);
+            self.skip(at..at + 2 + n_note + 1);
+            return at + 2 + n_note + 1;
+        }
+        let Some(closing) = self.closing_of(at, b'[', b']') else { return at + 1 };
+        let bytes = self.written.as_bytes();
+        let target = match bytes.get(closing + 1) {
+            Some(b'(') => self.closing_of(closing + 1, b'(', b')'),
+            Some(b'[') => self.closing_of(closing + 1, b'[', b']'),
+            Some(_) | None => None,
+        };
+        let Some(end) = target else { return at + 1 };
+        self.aside(closing + 2..end);
+        self.skip(at..at + 1);
+        self.open(at + 1, closing..end + 1)
+    }
+
+    /// Begins the text of a link, whose end is skipped. Returns the start of the text.
+    fn open(&mut self, start: usize, closing: Range<usize>) -> usize {
+        self.skip(closing.clone());
+        self.closings.push(closing);
+        start
+    }
+
+    fn closing_bracket(&mut self, at: usize) -> usize {
+        // A closing inside code was not met.
+        while self.closings.last().is_some_and(|closing| closing.start < at) {
+            self.closings.pop();
+        }
+        match self.closings.pop_if(|closing| closing.start == at) {
+            Some(closing) => closing.end,
+            None => at + 1,
+        }
+    }
+
+    /// Returns the place of the bracket that closes the one at `at`, within one paragraph.
+    fn closing_of(&self, at: usize, opening: u8, closing: u8) -> Option<usize> {
+        let bytes = self.written.as_bytes();
+        let mut depth = 0_usize;
+        let mut n_scanned = 0;
+        let mut here = at;
+        while let Some(byte) = bytes.get(here).filter(|_| n_scanned < MAX_DISTANCE) {
+            n_scanned += 1;
+            if let Some(end) = self.end_of_data(here) {
+                here = end;
+                continue;
+            }
+            match *byte {
+                b'\\' => here += 1,
+                b'\n' if bytes.get(here + 1) == Some(&b'\n') => return None,
+                byte if byte == opening && depth == MAX_DEPTH => return None,
+                byte if byte == opening => depth += 1,
+                byte if byte == closing => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Some(here);
+                    }
+                }
+                _ => {}
+            }
+            here += 1;
+        }
+        None
+    }
+
+    /// Returns the end of the encoded data that begins at `at`.
+    fn end_of_data(&self, at: usize) -> Option<usize> {
+        let idx = self.encoded.binary_search_by_key(&at, |range| range.start).ok()?;
+        Some(self.encoded[idx].end)
+    }
+
+    /// Returns the number of equal bytes from `at` on.
+    fn run_length(&self, at: usize) -> usize {
+        let rest = &self.written.as_bytes()[at..];
+        rest.iter().take_while(|byte| **byte == rest[0]).count()
+    }
+
+    /// Passes code over: what it contains is said as written.
+    fn code(&self, at: usize) -> usize {
+        let n_marks = self.run_length(at);
+        if n_marks >= 3 && self.begins_line(at) {
+            return self.end_of_fence(at, n_marks);
+        }
+        let reach = self.within_reach(at + n_marks);
+        let paragraph = &reach[..reach.find("\n\n").unwrap_or(reach.len())];
+        let mut from = 0;
+        while let Some(n) = paragraph[from..].find('`') {
+            let start = at + n_marks + from + n;
+            let n_closing = self.run_length(start);
+            if n_closing == n_marks {
+                return start + n_closing;
+            }
+            from = (from + n + n_closing).min(paragraph.len());
+        }
+        at + n_marks
+    }
+
+    /// Returns true if only indentation and marks of quotes and lists precede `at` in its line.
+    fn begins_line(&self, at: usize) -> bool {
+        let mut before = self.written.as_bytes()[..at].iter().rev();
+        let is_indentation =
+            |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'>' | b'-' | b'+' | b'.');
+        before
+            .find(|byte| !is_indentation(byte) && !byte.is_ascii_digit())
+            .is_none_or(|byte| *byte == b'\n')
+    }
+
+    /// Returns the end of the code block that the marks at `at` open.
+    fn end_of_fence(&self, at: usize, n_marks: usize) -> usize {
+        let mark = &self.written[at..at + n_marks];
+        let is_indentation = |c: char| matches!(c, ' ' | '\t' | '>');
+        let mut start = at + n_marks;
+        while let Some(n) = self.written[start..].find('\n') {
+            start += n + 1;
+            let line = &self.written[start..];
+            let indented = line.trim_start_matches(is_indentation);
+            if indented.starts_with(mark) {
+                let end = start + line.len() - indented.len();
+                return end + self.run_length(end);
+            }
+        }
+        self.written.len()
+    }
+
+    fn emphasis(&mut self, at: usize, mark: u8) -> usize {
+        let n_marks = self.run_length(at);
+        let end = at + n_marks;
+        if mark == b'~' && n_marks >= 3 && self.begins_line(at) {
+            return self.end_of_fence(at, n_marks);
+        }
+        // Strikethrough and highlights have two signs.
+        if mark != b'*' && n_marks != 2 {
+            return end;
+        }
+        let (before, after) =
+            (self.written[..at].chars().next_back(), self.written[end..].chars().next());
+        let is_inside_word =
+            before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric);
+        let may_close = before.is_some_and(|c| !c.is_whitespace());
+        let may_open = after.is_some_and(|c| !c.is_whitespace());
+        let n_left = if may_close { self.close(at..end, mark, may_open) } else { n_marks };
+        if n_left < n_marks && is_inside_word {
+            self.skip(at..end);
+        } else if n_left > 0 && may_open {
+            if self.openers.len() == MAX_OPENERS {
+                self.openers.remove(0);
+            }
+            self.openers.push(Opener { mark, n_left, range: at..end, may_close, is_inside_word });
+        }
+        end
+    }
+
+    /// Closes the emphasis that ends with the marks in `closing`. Returns the number of marks that close none.
+    fn close(&mut self, closing: Range<usize>, mark: u8, may_open: bool) -> usize {
+        let mut n_left = closing.len();
+        // Rule 9 of CommonMark keeps marks of different meaning apart.
+        let fits = |opener: &Opener| {
+            let (n_opening, n_closing) = (opener.range.len(), closing.len());
+            opener.mark == mark
+                && (!opener.may_close && !may_open
+                    || !(n_opening + n_closing).is_multiple_of(3)
+                    || n_opening.is_multiple_of(3))
+        };
+        while n_left > 0
+            && let Some(idx) = self.openers.iter().rposition(fits)
+        {
+            let opener = &mut self.openers[idx];
+            let between = &self.written[opener.range.end..closing.start];
+            let is_apart = between.len() > MAX_DISTANCE
+                || ["\n\n", "\n\r\n"].iter().any(|gap| between.contains(gap));
+            if is_apart {
+                self.openers.drain(..=idx);
+                break;
+            }
+            let n_closed = n_left.min(opener.n_left);
+            n_left -= n_closed;
+            opener.n_left -= n_closed;
+            let (range, is_spent) = (opener.range.clone(), opener.n_left == 0);
+            if std::mem::take(&mut opener.is_inside_word) {
+                self.skip(range);
+            }
+            self.openers.truncate(if is_spent { idx } else { idx + 1 });
+        }
+        n_left
+    }
+}
+
+/// Returns the characters that an entity such as `&eacute;` or `&#233;` stands for; `None` if there is no such entity.
+fn decoded(entity: &str) -> Option<String> {
+    // Letters around it keep the parser from trimming spaces.
+    let written = format!("x{entity}x");
+    let mut said = String::new();
+    for event in Parser::new(&written) {
+        if let Event::Text(text) = event {
+            said.push_str(&text);
+        }
+    }
+    let inner = said.strip_prefix('x')?.strip_suffix('x')?;
+    (inner != entity).then(|| inner.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(written: &str) -> String {
+        SaidText::of(written).text().to_owned()
+    }
+
+    #[test]
+    fn markup_of_words_is_not_said() {
+        let cases = [
+            ("escapes", r"tp\_fan \*x\* a\b \", r"tp_fan *x* a\b \"),
+            (
+                "entities",
+                "AT&amp;T caf&eacute; &#233;&#xE9; &nope; R&D;",
+                "AT&T café éé &nope; R&D;",
+            ),
+            ("an entity between words", "Mr.&nbsp;Smith", "Mr.\u{a0}Smith"),
+            ("emphasis in words", "**un**important un*im*portant", "**unimportant unimportant"),
+            ("strikethrough and highlight", "~~un~~known ==high==light", "~~unknown ==highlight"),
+            ("marks that are not emphasis", "2*3 a**b x==y", "2*3 a**b x==y"),
+            ("emphasis in one paragraph", "a*b\n\nc*d", "a*b\n\nc*d"),
+            ("underscores", "snake_case_name __x__", "snake_case_name __x__"),
+            ("tags", "H<sub>2</sub>O x<br>y <b\nclass='z'>w</b>", "H2O x y w"),
+            ("no tags", "Vec<String> <a/c> a<b a < b <b", "Vec<String> <a/c> a<b a < b <b"),
+            ("comments", "a<!-- b > c -->d <!-- e", "ad <!-- e"),
+            (
+                "links",
+                "a [linked *phrase*](https://x.org/a_(b) \"t\") here",
+                "a linked *phrase* here",
+            ),
+            ("link to a definition", "a [b][c] d [e] [f]: g", "a b d [e] [f]: g"),
+            ("images", "![alt](x.png)", "!alt"),
+            ("nested brackets", "[a [b] c](d)e", "a [b] ce"),
+            ("brackets without target", "[a] (b) [c", "[a] (b) [c"),
+            ("escaped bracket", r"[a\]b](c)d", "a]bd"),
+            (
+                "wikilinks",
+                "see [[a/b#c|the *moss*]]es, [[fern]]s, ![[x.png|100]]",
+                "see the *moss*es, ferns, !100",
+            ),
+            ("footnotes", "word[^1] more\n\n[^1]: note", "word more\n\n[^1]: note"),
+            ("code", r"`a\_b` ``c`&amp;`` d\_e", r"`a\_b` ``c`&amp;`` d_e"),
+            ("code that is not closed", r"`a\_b", "`a_b"),
+            (
+                "code blocks",
+                "```x\n&amp;\n```\n&amp;\n~~~\n&amp;",
+                "```x\n&amp;\n```\n&\n~~~\n&amp;",
+            ),
+            ("code in a list", "- ```\n  &amp;\n  ```\n&amp;", "- ```\n  &amp;\n  ```\n&"),
+            ("data", "a ![x](data:image/png;base64,AAAA) b", "a !x b"),
+            ("data outside links", "a data:image/png;base64,AAAA b", "a   b"),
+            ("plain text", "é 漢字 🌿", "é 漢字 🌿"),
+        ];
+        let wrong: Vec<_> = cases
+            .into_iter()
+            .filter(|(_, written, expected)| said(written) != *expected)
+            .map(|(name, written, _)| (name, said(written)))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn every_escape_is_read() {
+        for sign in (0_u8..128).map(char::from) {
+            let expected = if sign.is_ascii_punctuation() {
+                format!("a{sign}b")
+            } else {
+                format!("a\\{sign}b")
+            };
+            assert_eq!(said(&format!("a\\{sign}b")), expected);
+        }
+    }
+
+    #[test]
+    fn words_that_are_not_said_are_asides() {
+        for (written, expected) in [
+            ("[a](b.md \"c\")", "b.md \"c\""),
+            ("[a][b] [c][]", "b"),
+            ("[[a|b]] [[c]]", "a"),
+            ("<img alt=\"a fern\" src='x.png'>", "a fern|x.png"),
+            ("<!-- a -->x[^1]", " a |1"),
+            ("[a](data:image/png;base64,AAAA)", ""),
+            ("[a](data:image/png;base64,AAAA \"t\")", " \"t\""),
+            ("a & b", ""),
+        ] {
+            let said = SaidText::of(written);
+            let asides: Vec<&str> =
+                said.asides().iter().map(|aside| &written[aside.clone()]).collect();
+            assert_eq!(asides.join("|"), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn said_words_have_their_place() {
+        let written = r"é **un**important, caf&eacute; H<sub>2</sub>O t\_f [[a|b]]s";
+        let said = SaidText::of(written);
+        for (word, expected) in [
+            ("unimportant", "un**important"),
+            ("café", "caf&eacute;"),
+            ("é", "é"),
+            ("H2O", "H<sub>2</sub>O"),
+            ("t_f", r"t\_f"),
+            ("bs", "b]]s"),
+        ] {
+            let start = said.text().find(word).unwrap();
+            let place = said.written(start..start + word.len());
+            assert_eq!(&written[place], expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn long_input_is_read_quickly() {
+        for part in ["[", "![[", "[a](", "*a ", "a*b", "`", "<b ", "&amp", "~~a", "[[a|", "]", "\\"]
+        {
+            let written = part.repeat(20_000);
+            let said = SaidText::of(&written);
+            assert!(said.text().len() <= written.len(), "{part}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_range_lies_in_the_written_text(written in "[a-c é\n\\\\\\[\\]()*~=`<>!|&;#b/\"]{0,60}") {
+            let said = SaidText::of(&written);
+            let places: Vec<usize> =
+                said.text().char_indices().map(|(at, _)| at).chain([said.text().len()]).collect();
+            let mut last = 0;
+            for pair in places.windows(2) {
+                let place = said.written(pair[0]..pair[1]);
+                prop_assert!(place.start <= place.end && last <= place.start);
+                prop_assert!(written.get(place.clone()).is_some());
+                last = place.start;
+            }
+            for aside in said.asides() {
+                prop_assert!(written.get(aside.clone()).is_some());
+            }
+            // Letters are said or are an aside, except names of elements and attributes.
+            let n = |text: &str| text.matches('c').count();
+            let n_asides: usize = said.asides().iter().map(|aside| n(&written[aside.clone()])).sum();
+            let has_tag = ["<a", "<b", "/a", "/b"].iter().any(|tag| written.contains(tag));
+            prop_assert!(has_tag || n(said.text()) + n_asides >= n(&written), "{written:?}");
+        }
+    }
+}
