@@ -35,8 +35,7 @@ fn indexed(bodies: &[String]) -> KeywordReader {
     let mut encoder = writer.encoder();
     for (at, body) in bodies.iter().enumerate() {
         let passages = weft_model::passages(body, &[]);
-        let document =
-            KeywordDocument { version: 1, body, passages, ..KeywordDocument::default() };
+        let document = KeywordDocument { version: 1, body, passages, ..KeywordDocument::default() };
         writer.upsert(note(at), encoder.encode(&document)).expect("memory takes everything");
     }
     writer.commit(1).expect("memory takes everything")

@@ -12,12 +12,12 @@ use weft_index::Snapshot;
 use weft_index::notes::{Facets, NoteSummary};
 use weft_model::{NoteId, NoteSet, Stop, Value, date, fold};
 
-use weft_model::date::WrittenDate;
 use crate::{EngineError, Warning, WarningCode, note_by_name};
 pub(crate) use filter_matches::{FilterCache, filter_cache};
 use paths::PathMatch;
 use property::PropertyCondition;
 pub use property::{Comparison, PropertyMatch};
+use weft_model::date::WrittenDate;
 
 /// Restricts a request to some notes. All given conditions must hold; an empty filter restricts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

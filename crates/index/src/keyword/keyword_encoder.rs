@@ -110,7 +110,11 @@ impl KeywordEncoder {
         analyzer.analyze(text, language, |token| {
             length += u64::from(token.kind == TokenKind::Word);
             exact_forms(text, &token, &mut count_exact);
-            marks.pass(&token, body.written(token.start..token.end), buffer.position(token.position));
+            marks.pass(
+                &token,
+                body.written(token.start..token.end),
+                buffer.position(token.position),
+            );
             buffer.push(&token);
         });
         let body_end = buffer.end();

@@ -42,7 +42,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
-use weft_model::id::{FOLDER_NOTES, is_folder_note};
+use weft_model::id::is_folder_note;
 use weft_model::text::{byte_of_char, nfc};
 use weft_model::{Block, Diagnostic, Heading, Link, Note, NotePath, Value, date};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_index::embedder::Embedder;
 use weft_index::keyword::{EncodedNote, KeywordDocument, KeywordEncoder};
 use weft_index::notes::{FileMetadata, NoteEntry, NoteTable, Spill, VaultId};
-use weft_model::{Chunk, Note, NotePath, TextHash, passages};
+use weft_model::{Chunk, Note, NotePath, TextHash};
 
 use crate::chunk::{ChunkLimits, chunks};
 use crate::content_hash::{digest_of, hash_of};
