@@ -103,12 +103,13 @@ impl PreparedQuery<'_> {
                     *evidence += bridge::closed_gap(lift.strength * adds, hit, *evidence);
                 }
             }
+            let with_words = passages.iter().zip(evidence).filter(|(scored, _)| scored.has_words);
             let passage = |(scored, evidence): (&ScoredPassage, f64)| Passage {
                 span: scored.span,
                 evidence,
                 is_bare: scored.is_bare,
             };
-            found.insert(*id, passages.iter().zip(evidence).map(passage).collect());
+            found.insert(*id, with_words.map(passage).collect());
         }
         Ok(found)
     }

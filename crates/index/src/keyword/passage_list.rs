@@ -170,6 +170,12 @@ impl PassageList {
         }
     }
 
+    /// True if a passage contains a word, stop words included.
+    pub(super) fn has_words(&self, passage_idx: usize) -> bool {
+        let end = self.passages.get(passage_idx + 1).map_or(self.body.end, |next| next.start);
+        self.passages[passage_idx].start < end
+    }
+
     /// Returns the index of the passage that contains `position`; `None` outside the body.
     pub(super) fn passage_at(&self, position: u32) -> Option<usize> {
         if !self.body.contains(&position) {

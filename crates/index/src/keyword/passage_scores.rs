@@ -33,6 +33,8 @@ pub struct ScoredPassage {
     pub above: Option<usize>,
     /// True if the passage consists of a heading only.
     pub is_bare: bool,
+    /// True if the passage contains words, unlike encoded data and rules.
+    pub has_words: bool,
     /// Score, on the scale of a note's: below the query's [`max_score`](KeywordQuery::max_score).
     pub score: f64,
     /// Saturation of each term of the query in the passage, in the order of [`KeywordQuery::terms`].
@@ -65,10 +67,12 @@ impl KeywordReader {
         self.each_scored(query, notes, |note_idx, list, scored| {
             let passages = list.passages.iter().zip(scored);
             found[note_idx].passages = passages
-                .map(|(stored, (score, saturations))| ScoredPassage {
+                .enumerate()
+                .map(|(at, (stored, (score, saturations)))| ScoredPassage {
                     span: stored.span,
                     above: stored.above,
                     is_bare: stored.is_bare,
+                    has_words: list.has_words(at),
                     score,
                     saturations,
                 })
@@ -77,12 +81,13 @@ impl KeywordReader {
         Ok(found)
     }
 
-    /// Returns the place of each passage of a note, and whether it consists of a heading only; none for an unknown note.
+    /// Returns the place of each passage of a note that contains words, and whether it consists of a heading only; none for an unknown note.
     pub fn places(&self, note: NoteId) -> Result<Vec<(Span, bool)>, KeywordError> {
         self.read(|| {
             let Some((segment, doc)) = self.0.document_of(note) else { return Ok(Vec::new()) };
             let list = segment.passages(doc)?;
-            Ok(list.passages.iter().map(|passage| (passage.span, passage.is_bare)).collect())
+            let with_words = list.passages.iter().enumerate().filter(|(at, _)| list.has_words(*at));
+            Ok(with_words.map(|(_, passage)| (passage.span, passage.is_bare)).collect())
         })
     }
 
