@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chunk;
+pub mod displayed_text;
 pub mod escape;
 pub mod id;
 pub mod link;
@@ -26,6 +27,7 @@ pub mod text;
 pub mod tokens;
 
 pub use chunk::{Chunk, TextHash};
+pub use displayed_text::{BodyDisplay, DisplayedText, displayed_text};
 pub use id::{NoteId, NoteMap, NotePath, Uri};
 pub use link::{Link, LinkSource, Target, TargetSyntax};
 pub use note::{Block, Diagnostic, Heading, Note, Severity, Value};
