@@ -16,13 +16,14 @@ use crate::grapheme_cut::{byte_ranges, longest};
 use crate::note_content::Content;
 use crate::outline;
 use crate::query_matches::QueryMatcher;
-use crate::render::{Frames, NoteLabel, RenderedNote, Run, Shown, below_title};
+use crate::render::{Frames, NoteLabel, RenderedNote, Shown};
 use crate::sentences::{self, best_unit, units};
 use crate::shingles::shingles;
+use crate::shown_ranges::{LineCounter, covers, runs, with_range};
 use crate::{
-    Candidate, CandidateState, ContextLimits, Document, EvidenceSettings, Item, Ledger, Mode,
-    OmissionReason, OmittedNote, PackError, PackRequest, PackingProfile, Passage, PassageOutcome,
-    PassageReport, ShownPassage, Summary,
+    Candidate, CandidatePassage, CandidateState, ContextLimits, Document, EvidenceSettings, Item,
+    Ledger, Mode, OmissionReason, OmittedNote, PackError, PackRequest, PackingProfile,
+    PassageOutcome, PassageReport, ShownPassage, Summary,
 };
 
 /// Share of its shingles that are in the context already at which a passage counts as repeated.
@@ -264,7 +265,7 @@ impl<D: Document> EvidencePacking<'_, D> {
     }
 
     /// Returns the value of a passage as the first of its note.
-    fn value(&self, rank: usize, passages: &[Passage], at: usize) -> f64 {
+    fn value(&self, rank: usize, passages: &[CandidatePassage], at: usize) -> f64 {
         let best = passages.iter().map(|passage| passage.evidence).fold(0.0, f64::max);
         let share = if best > 0.0 { passages[at].evidence / best } else { 1.0 };
         let EvidenceSettings { evidence_share, .. } = self.settings;
@@ -564,6 +565,12 @@ impl<D: Document> EvidencePacking<'_, D> {
             }
             self.show_sentences(attempt, rank, passage);
         }
+        if !attempt.notes.iter().any(NoteChoice::is_included)
+            && let Some((rank, passage)) = open.first()
+        {
+            // Some text says more than headings.
+            self.show_words(attempt, *rank, *passage);
+        }
         self.add_outlines(attempt)?;
         let enough = SPENT_SHARE * attempt.spendable as f64;
         open.retain(|(rank, _)| attempt.notes[*rank].outline.is_none());
@@ -859,71 +866,4 @@ impl<D: Document> EvidencePacking<'_, D> {
         };
         OmittedNote { uri: candidate.uri.clone(), score: candidate.score, tokens, reason }
     }
-}
-
-/// Counts lines at ascending positions.
-#[derive(Default)]
-struct LineCounter {
-    byte: usize,
-    n_newlines: u32,
-}
-
-impl LineCounter {
-    /// Returns the line that contains `byte`, or ends there; the first is 1.
-    fn line(&mut self, body: &str, byte: usize) -> u32 {
-        if byte < self.byte {
-            *self = Self::default();
-        }
-        let newlines = body.as_bytes()[self.byte..byte].iter().filter(|it| **it == b'\n').count();
-        self.n_newlines += u32::try_from(newlines).unwrap_or(u32::MAX);
-        self.byte = byte;
-        self.n_newlines + 1
-    }
-}
-
-/// Adds a range to ascending ranges, and joins those with only white space between them.
-fn with_range(body: &str, ranges: &[Range<usize>], added: Range<usize>) -> Vec<Range<usize>> {
-    let mut all: Vec<Range<usize>> = ranges.to_vec();
-    all.push(added);
-    all.sort_by_key(|range| (range.start, range.end));
-    let mut joined: Vec<Range<usize>> = Vec::with_capacity(all.len());
-    for range in all {
-        match joined.last_mut() {
-            Some(last)
-                if range.start <= last.end || body[last.end..range.start].trim().is_empty() =>
-            {
-                last.end = last.end.max(range.end);
-            }
-            _ => joined.push(range),
-        }
-    }
-    joined
-}
-
-/// True if the shown ranges contain all of `range` except white space at its ends.
-fn covers(body: &str, shown: &[Range<usize>], range: &Range<usize>) -> bool {
-    let text = &body[range.clone()];
-    let (start, end) = (range.end - text.trim_start().len(), range.start + text.trim_end().len());
-    start >= end || shown.iter().any(|it| it.start <= start && end <= it.end)
-}
-
-/// Returns the shown parts of a body, each with the headings above it.
-fn runs<'b>(
-    body: &'b str,
-    headings: &[Heading],
-    title: &str,
-    shown: &[Range<usize>],
-) -> Vec<Run<'b>> {
-    let mut counter = CharCounter::new(body);
-    let run = |bytes: &Range<usize>| {
-        let span = counter.span(bytes.clone());
-        // A heading at the start of the run speaks for itself.
-        let own = headings.iter().any(|heading| heading.span.start == span.start);
-        let mut path = Heading::path(headings, span.start);
-        if own {
-            path.pop();
-        }
-        Run { text: &body[bytes.clone()], path: below_title(title, &path).to_vec() }
-    };
-    shown.iter().map(run).collect()
 }

@@ -140,7 +140,7 @@ pub struct PassageReport {
     pub value: f64,
     /// Length in tokens, without a frame.
     pub tokens: Tokens,
-    /// Whether it is in the context, and why not.
+    /// The decision about it.
     pub outcome: PassageOutcome,
 }
 

@@ -73,6 +73,7 @@ mod query_matches;
 mod render;
 mod sentences;
 mod shingles;
+mod shown_ranges;
 mod snippet;
 
 use weft_model::{Stopped, Uri};
@@ -87,7 +88,7 @@ pub use ledger::{
 };
 pub use limits::{Bands, ContextLimits, Mode, STOP_WORDS};
 pub use pack::{Packing, pack};
-pub use pack_request::{Candidate, CandidateState, Document, PackRequest, Passage};
+pub use pack_request::{Candidate, CandidatePassage, CandidateState, Document, PackRequest};
 pub use render::{Order, Rendering};
 
 /// Reason why packing failed: an invalid request, or a cancelled one.

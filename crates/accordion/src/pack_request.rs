@@ -11,7 +11,7 @@ use crate::{
 
 /// A passage of a note.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Passage {
+pub struct CandidatePassage {
     /// Place in the body.
     pub span: Span,
     /// How well it answers the query, 0 to 1.
@@ -34,10 +34,10 @@ pub trait Document {
     fn headings(&self) -> Cow<'_, [Heading]>;
 
     /// Returns the passages of the body, in text order. Profile `classic` does not read them.
-    fn passages(&self) -> Cow<'_, [Passage]> {
+    fn passages(&self) -> Cow<'_, [CandidatePassage]> {
         let body = self.body();
         let mut counter = CharCounter::new(&body);
-        let found = passages(&body, &self.headings()).into_iter().map(|found| Passage {
+        let found = passages(&body, &self.headings()).into_iter().map(|found| CandidatePassage {
             span: counter.span(found.bytes.clone()),
             evidence: 0.0,
             is_bare: found.is_bare(),
@@ -85,7 +85,7 @@ impl<D: Document + ?Sized> Document for &D {
         (**self).headings()
     }
 
-    fn passages(&self) -> Cow<'_, [Passage]> {
+    fn passages(&self) -> Cow<'_, [CandidatePassage]> {
         (**self).passages()
     }
 

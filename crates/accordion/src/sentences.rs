@@ -8,24 +8,48 @@ use weft_model::Span;
 /// Length of a word in characters above which it may be cut, for text without any boundary.
 const MAX_WORD_CHARS: usize = 60;
 
-/// Returns the sentences of `bytes`, in text order and without white space around them; lines end a sentence.
+/// Returns the sentences of `bytes`, in text order and without white space around them; lines end a sentence. A heading, a number or a mark belongs to the sentence after it.
 pub(crate) fn units(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
-    let mut units = Vec::new();
-    let mut start = bytes.start;
+    let (mut units, mut carried): (Vec<Range<usize>>, Option<usize>) = (Vec::new(), None);
+    let (mut start, last) = (bytes.start, bytes.end);
     for line in body[bytes].split_inclusive('\n') {
         let mut at = start;
         start += line.len();
+        let mut begun: Option<usize> = None;
         for sentence in line.split_sentence_bounds() {
             let end = at + sentence.len();
             let text = &body[at..end];
             let range = end - text.trim_start().len()..at + text.trim_end().len();
             at = end;
-            if range.start < range.end {
-                units.push(range);
+            if range.start >= range.end {
+                continue;
             }
+            let first = *begun.get_or_insert(range.start);
+            // The number of a list item says nothing alone, nor does a heading.
+            if body[range.clone()].contains(char::is_alphabetic) && !is_heading(&body[first..]) {
+                units.push(carried.take().unwrap_or(first)..range.end);
+                begun = None;
+            }
+        }
+        if let Some(first) = begun {
+            carried.get_or_insert(first);
+        }
+    }
+    if let Some(first) = carried {
+        let rest = body[first..last].trim_end();
+        match units.last_mut() {
+            Some(unit) => unit.end = unit.end.max(first + rest.len()),
+            None => units.push(first..first + rest.len()),
         }
     }
     units
+}
+
+/// True if a line is a heading in ATX syntax.
+fn is_heading(line: &str) -> bool {
+    let text = line.trim_start_matches('#');
+    let level = line.len() - text.len();
+    (1..=6).contains(&level) && text.starts_with(' ')
 }
 
 /// Returns the index of the unit with the most matches of different length and place, the first of equals; `None` without units.
@@ -67,12 +91,20 @@ mod tests {
 
     #[test]
     fn sentences_and_lines_are_units() {
-        let body = "Ferns like shade. Moss too!\n- an item\n\n漢字。句子。";
+        let body =
+            "Ferns like shade. Moss too!\n- an item\n\n漢字。句子。\n# Head\n\n2. Two of them.\n3.";
         let texts = |units: Vec<Range<usize>>| -> Vec<&str> {
             units.into_iter().map(|unit| &body[unit]).collect()
         };
         let all = units(body, 0..body.len());
-        let expected = ["Ferns like shade.", "Moss too!", "- an item", "漢字。", "句子。"];
+        let expected = [
+            "Ferns like shade.",
+            "Moss too!",
+            "- an item",
+            "漢字。",
+            "句子。",
+            "# Head\n\n2. Two of them.\n3.",
+        ];
         assert_eq!(texts(all.clone()), expected);
         let best = |matches: &[Span]| best_unit(body, &all, 0, matches);
         assert_eq!(best(&[]), Some(0));

@@ -1,4 +1,4 @@
-//! Snippets: the parts of a body that match a query.
+//! Snippets: the parts of a body that match a query, as a reader sees them.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -8,20 +8,20 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::keyword::{KeywordQuery, Language, TermMatcher};
 use weft_index::notes::NoteEntry;
 use weft_model::text::{CharCounter, byte_of_char};
-use weft_model::{Heading, Span, Stop};
+use weft_model::{BodyDisplay, DisplayedText, Heading, Span, Stop};
 
 use crate::analyzer_pool::AnalyzerPool;
 
 /// A part of a body, cut between words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text, exactly as in the body.
+    /// The [displayed text](weft_model::displayed_text): without Markdown syntax, one line per paragraph, list item or table row.
     pub text: String,
     /// Start in the body, in characters.
     pub start: u32,
     /// End in the body, in characters, exclusive.
     pub end: u32,
-    /// Matched words of the query, as character ranges of the body.
+    /// Matched words of the query, as character ranges of `text`, ascending. Words that are not displayed, such as those of an address, are missing.
     pub matches: Vec<(u32, u32)>,
     /// Headings above the snippet, outermost first.
     pub heading_path: Vec<String>,
@@ -91,12 +91,8 @@ impl<'q> Cutter<'q> {
         let windows =
             Windows { body, found: &found, weights: &self.weights, chars: self.chars, best: &best };
         let windows = windows.apart(self.n);
-        let windows = if windows.is_empty() {
-            let start = best.start + body[best.clone()].len() - body[best].trim_start().len();
-            vec![(start, end_after(body, start, self.chars))]
-        } else {
-            windows
-        };
+        let windows =
+            if windows.is_empty() { vec![head(body, best.start, self.chars)] } else { windows };
         shown(entry, &found, windows)
     }
 
@@ -131,24 +127,46 @@ fn pieces(body: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
+/// Returns the first window after `at` that displays something, among a few; otherwise the first.
+fn head(body: &str, at: usize, chars: usize) -> (usize, usize) {
+    /// Number of windows tried, so that a page of markup at the start of a note is skipped.
+    const MAX_TRIED: usize = 8;
+    let window = |at: usize| {
+        let start = body.len() - body[at..].trim_start().len();
+        (start, end_after(body, start, chars))
+    };
+    let first = window(at);
+    let mut display = BodyDisplay::new(body);
+    std::iter::successors(Some(first), |(_, end)| Some(window(*end)))
+        .take(MAX_TRIED)
+        .take_while(|(start, end)| start < end)
+        .find(|(start, end)| !display.text(*start..*end).is_empty())
+        .unwrap_or(first)
+}
+
 /// Converts windows of a note's body to snippets with their matches.
 fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Vec<Snippet> {
     let body: &str = &entry.body;
     let mut counter = CharCounter::new(body);
+    let mut display = BodyDisplay::new(body);
     windows
         .into_iter()
         .filter(|(start, end)| start < end)
         .map(|(start, end)| {
             let span = counter.span(start..end);
+            let mut text = display.text(start..end);
+            if text.is_empty() {
+                // The query matches only what a reader does not see, such as a comment.
+                text = DisplayedText::as_written(body, start..end);
+            }
             // Clips a match that is longer than its snippet.
             let inside = found
                 .iter()
                 .map(|found| found.start.max(start)..found.end.min(end))
                 .filter(|inside| inside.start < inside.end);
-            let matches =
-                inside.map(|inside| counter.span(inside)).map(|at| (at.start, at.end)).collect();
+            let matches = text.spans(inside).into_iter().map(|at| (at.start, at.end)).collect();
             Snippet {
-                text: body[start..end].to_owned(),
+                text: text.into_string(),
                 start: span.start,
                 end: span.end,
                 matches,
@@ -276,21 +294,89 @@ impl PartialEq for WindowCandidate {
 
 impl Eq for WindowCandidate {}
 
-/// Returns the start of a word at most `chars` characters before `byte`, in the same paragraph.
+/// Returns the start of the window of a match at `byte`, at most `chars` characters before it, unless the match is in a link that begins earlier.
+///
+/// The window starts with the list item, table row or sentence of the match, or else at a word of its paragraph.
 fn start_before(body: &str, byte: usize, chars: usize) -> usize {
     let before = &body[..byte];
     let floor = before.char_indices().rev().take(chars).last().map_or(byte, |(at, _)| at);
-    // The paragraph starts after the last blank line within reach.
-    let mut start = floor;
-    let mut at = floor;
-    for line in before[floor..].split_inclusive('\n') {
-        at += line.len();
-        if line.ends_with('\n') && line.trim().is_empty() {
-            start = at;
-        }
-    }
-    if start > floor || floor == 0 || body[..floor].ends_with('\n') {
-        return start;
+    let block = block_start(body, floor, byte);
+    sentence_start(body, floor.max(block.unwrap_or_default()), byte)
+        .or(block)
+        .unwrap_or_else(|| outside_syntax(body, word_start(body, floor, byte), byte))
+}
+
+/// Returns the last start of a paragraph, list item, heading or table row in `floor..=byte`.
+fn block_start(body: &str, floor: usize, byte: usize) -> Option<usize> {
+    let ends = body[floor..byte].rmatch_indices('\n').map(|(at, _)| floor + at + 1);
+    let first = (floor == 0 || body[..floor].ends_with('\n')).then_some(floor);
+    ends.chain(first).find(|at| follows_block(&body[..*at]) || begins_block(&body[*at..]))
+}
+
+/// True if the text before a line ends with a blank line, a heading or a code fence.
+fn follows_block(before: &str) -> bool {
+    /// Maximum number of bytes of a heading or fence.
+    const LINE_BYTES: usize = 200;
+    let before = before.strip_suffix('\n').unwrap_or(before);
+    let before = before.trim_end_matches([' ', '\t', '\r', '>']);
+    let end = &before[before.ceil_char_boundary(before.len().saturating_sub(LINE_BYTES))..];
+    let line = end.rsplit('\n').next().unwrap_or_default();
+    let is_whole = line.len() < end.len() || end.len() == before.len();
+    let line = line.trim_start_matches([' ', '\t', '>']);
+    is_whole && (line.is_empty() || line.starts_with("```") || heading_marks(line).is_some())
+}
+
+/// Returns the number of `#` of a heading.
+fn heading_marks(text: &str) -> Option<usize> {
+    let after = text.trim_start_matches('#');
+    let n = text.len() - after.len();
+    (n > 0 && after.starts_with([' ', '\t'])).then_some(n)
+}
+
+/// True if a list item, a heading or a table row begins `text`.
+fn begins_block(text: &str) -> bool {
+    let text = text.trim_start_matches([' ', '\t', '>']);
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let marker = if digits > 0 {
+        text[digits..].strip_prefix(['.', ')'])
+    } else {
+        text.strip_prefix(['-', '*', '+', '•'])
+    };
+    let is_item = marker.is_some_and(|after| after.starts_with([' ', '\t']));
+    is_item || text.starts_with('|') || heading_marks(text).is_some()
+}
+
+/// Returns the last start of a sentence in `floor..=byte`.
+fn sentence_start(body: &str, floor: usize, byte: usize) -> Option<usize> {
+    /// Characters read before `floor` to recognize a sentence that starts there.
+    const CONTEXT_CHARS: usize = 24;
+    let context = body[..floor].char_indices().rev().take(CONTEXT_CHARS).last();
+    let from = context.map_or(floor, |(at, _)| at);
+    // The rest of the first word after the match shows whether its sentence begins with it.
+    let to = byte + body[byte..].split_whitespace().next().map_or(0, str::len);
+    let to = body.floor_char_boundary(to.min(byte + 64).max(byte));
+    // A line break does not end a sentence.
+    let text = body[from..to].replace(['\n', '\r'], " ");
+    let starts = text.split_sentence_bound_indices().map(|(at, _)| at);
+    let starts = starts.filter(|at| *at > 0 && !ends_in_abbreviation(&text[..*at]));
+    let starts = starts.map(|at| from + at).filter(|at| (floor..=byte).contains(at));
+    starts.filter(|at| outside_syntax(body, *at, byte) == *at).last()
+}
+
+/// True if `text` ends in a point after an abbreviation or a number, such as `Dr.`, `e.g.`, `J.` or `1.`.
+fn ends_in_abbreviation(text: &str) -> bool {
+    let Some(text) = text.trim_end().strip_suffix('.') else { return false };
+    let word = text.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
+    let n_chars = word.chars().take(3).count();
+    word.contains('.')
+        || word.chars().all(|c| c.is_ascii_digit()) && n_chars < 3
+        || n_chars < 3 && word.starts_with(char::is_uppercase)
+}
+
+/// Returns the first start of a word in `floor..=byte` that is in the paragraph of `byte`.
+fn word_start(body: &str, floor: usize, byte: usize) -> usize {
+    if floor == 0 || body[..floor].ends_with('\n') {
+        return floor;
     }
     let words = body[floor..byte].split_word_bound_indices().skip(1);
     words
@@ -298,6 +384,72 @@ fn start_before(body: &str, byte: usize, chars: usize) -> usize {
         .map(|(at, _)| floor + at)
         .find(|at| is_between_graphemes(body, *at))
         .unwrap_or(byte)
+}
+
+/// Moves `at` out of a wikilink, an address or a tag: behind it, or before it if it contains `byte`.
+fn outside_syntax(body: &str, at: usize, byte: usize) -> usize {
+    let Some(syntax) = syntax_around(body, at) else { return at };
+    if syntax.end > byte {
+        return syntax.start;
+    }
+    let rest = &body[syntax.end..byte];
+    syntax.end + rest.len() - rest.trim_start().len()
+}
+
+/// Returns the wikilink, link with its address, bare address, tag or HTML tag that contains the byte before and the byte at `at`.
+fn syntax_around(body: &str, at: usize) -> Option<Range<usize>> {
+    /// Maximum length of syntax in bytes, on either side.
+    const REACH: usize = 1000;
+    let floor = body.ceil_char_boundary(at.saturating_sub(REACH));
+    let ceiling = body.floor_char_boundary(at.saturating_add(REACH));
+    let before = &body[floor..at];
+    let before = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+    let after = body[at..ceiling].split('\n').next().unwrap_or_default();
+    let line = at - before.len();
+    let opened = |open: &str, close: &str| {
+        before.rfind(open).filter(|start| !before[*start + open.len()..].contains(close))
+    };
+    if before.ends_with(']') && after.starts_with(']') {
+        return Some(at - 1..at + 1);
+    }
+    // The first bracket may be before `at` and the second behind.
+    let is_between = before.ends_with('[') && after.starts_with('[');
+    if let Some(start) = opened("[[", "]]").or_else(|| is_between.then(|| before.len() - 1))
+        && let Some(end) = after.find("]]")
+        && !after[..end].contains("[[")
+    {
+        let is_embed = before[..start].ends_with('!');
+        return Some(line + start - usize::from(is_embed)..at + end + 2);
+    }
+    let is_before = after.starts_with("](") && before.contains('[');
+    let is_between = before.ends_with(']') && after.starts_with('(');
+    let middle = opened("](", ")").or_else(|| is_before.then_some(before.len()));
+    if let Some(middle) = middle.or_else(|| is_between.then(|| before.len() - 1))
+        && let Some(end) = after.find(')')
+    {
+        let start = before[..middle].rfind('[').unwrap_or(middle);
+        let is_image = before[..start].ends_with('!');
+        return Some(line + start - usize::from(is_image)..at + end + 1);
+    }
+    if let Some(start) = opened("<", ">")
+        && body[line + start + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
+        && let Some(end) = after.find('>')
+    {
+        return Some(line + start..at + end + 1);
+    }
+    let is_end = |c: char| c.is_whitespace() || "<>()[]\"".contains(c);
+    let word = before.rsplit(is_end).next().unwrap_or_default();
+    let start = at - word.len();
+    let end = at + after.find(is_end).unwrap_or(after.len());
+    let is_scheme = |scheme: &str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let address = body[start..end].split_once("://");
+    if start < at && at < end && address.is_some_and(|(scheme, _)| is_scheme(scheme)) {
+        return Some(start..end);
+    }
+    let is_tag_char = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    let start = before.trim_end_matches(is_tag_char).strip_suffix('#')?.len();
+    let length = after.find(|c| !is_tag_char(c)).unwrap_or(after.len());
+    (length > 0).then(|| line + start..at + length)
 }
 
 /// True if `byte` is a grapheme boundary; a word boundary may not be one in scripts without spaces.
@@ -385,7 +537,111 @@ mod tests {
         }
     }
 
+    /// Returns the displayed text of the window of the first `sought` in `body`.
+    fn begins(body: &str, sought: &str, chars: usize) -> String {
+        let byte = body.find(sought).expect("the text contains it");
+        let start = start_before(body, byte, chars / 4);
+        weft_model::displayed_text(body, start..end_after(body, start, chars)).into_string()
+    }
+
+    #[test]
+    fn window_starts_at_a_sentence_or_list_item() {
+        for (name, body, expected) in [
+            ("sentence", "Ferns are old. They like wet moss. So", "They like wet moss. So"),
+            ("match at the start", "Ferns are old.\nmoss is too.", "Ferns are old. moss is too."),
+            ("wrapped line", "Ferns are old. They\nlike wet\nmoss.", "They like wet moss."),
+            (
+                "abbreviations",
+                "So it is. With Dr. Fern, e.g. Mr. Moss, moss.",
+                "With Dr. Fern, e.g. Mr. Moss, moss.",
+            ),
+            ("Han sentence", "蕨类植物。它们喜欢 moss。", "它们喜欢 moss。"),
+            ("item", "- ferns\n- wet moss\n- stone", "• wet moss\n• stone"),
+            ("numbered item", "1. ferns\n2. wet moss", "2. wet moss"),
+            ("sentence of an item", "- Ferns grow. Then moss.", "Then moss."),
+            ("quote", "> ferns\n>\n> wet moss", "wet moss"),
+            ("row", "| a | b |\n|---|---|\n| c | d |\n| wet | moss |\n", "wet · moss"),
+            ("below a heading", "# Ferns\nwet moss", "wet moss"),
+            ("in a heading", "Old.\n# Wet moss\nso", "Wet moss\nso"),
+            ("code", "So.\n```rust\nlet moss = 1;\n```", "let moss = 1;"),
+            (
+                "no start within reach",
+                "a sentence about many old ferns that grow beside the streams of a long valley with moss",
+                "grow beside the streams of a long valley with moss",
+            ),
+        ] {
+            assert_eq!(begins(body, "moss", 200), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn window_starts_outside_links_and_tags() {
+        let long = "and so on and on for a while ";
+        for (name, part, expected) in [
+            ("wikilink", "[[the old valley of ferns|ferns]] and moss", "moss"),
+            ("match in a wikilink", "[[the old valley of ferns|the moss]]", "the moss"),
+            ("address", "https://a.example/ferns/of/the/valley moss", "moss"),
+            ("link", "[ferns](https://a.example/ferns/of) moss", "moss"),
+            ("HTML tag", "<span class=\"a fern of the valley\">moss</span>", "moss"),
+            ("tag", "#ferns/of/the/old/valley/and/more moss", "moss"),
+        ] {
+            let body = format!("{long}{part}");
+            for chars in 20..(part.len() * 4) {
+                let byte = body.rfind("moss").expect("the text contains it");
+                let start = start_before(&body, byte, chars / 4);
+                let shown = weft_model::displayed_text(&body, start..body.len()).into_string();
+                assert!(syntax_around(&body, start).is_none(), "{name}: {shown}");
+                assert!(shown.ends_with(expected), "{name}: {shown}");
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn displayed_text_is_total_and_monotone(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "fern", "Moss", " ", "\n", "\n\n", "[[", "]]", "[", "](", ")", "|", "*", "**", "_", "`",
+                    "```", "~~", "==", "<b>", "</b>", "<!--", "-->", "%%", "$", "$$", "> ", "- ", "# ", "&amp;",
+                    "\\", "é", "漢", "\r\n", "    ", "\t", "|-|-|", "![[", "[!a]", "[^a]", " ^abc", "https://a.b/_c",
+                ]),
+                0..50,
+            ),
+            from in any::<prop::sample::Index>(),
+            to in any::<prop::sample::Index>(),
+        ) {
+            let body = pieces.concat();
+            let range = from.index(body.len() + 1)..to.index(body.len() + 1);
+            let text = weft_model::displayed_text(&body, range.clone());
+            let clamped = body.floor_char_boundary(range.start)..body.floor_char_boundary(range.end);
+            let source = body.get(clamped).unwrap_or_default();
+            prop_assert!(text.as_str().unicode_words().count() <= source.unicode_words().count());
+            prop_assert_eq!(text.as_str().trim(), text.as_str());
+            let chars = body.char_indices().map(|(at, c)| at..at + c.len_utf8());
+            let shown: Vec<Range<usize>> = chars.filter_map(|at| text.shown(&at)).collect();
+            prop_assert!(shown.is_sorted_by(|a, b| a.start <= b.start && a.end <= b.end), "{:?}", shown);
+            prop_assert!(shown.iter().all(|at| text.as_str().get(at.clone()).is_some()));
+            let whole = weft_model::displayed_text(&body, 0..body.len());
+            prop_assert!(whole.as_str().lines().all(|line| !line.trim().is_empty()));
+        }
+
+        #[test]
+        fn plain_prose_is_displayed_unchanged(
+            words in prop::collection::vec(
+                prop::sample::select(vec![
+                    "fern", "Moss.", "3 * 4", "a_b_c", "x < y", "(so)", "it's", "漢字", "é,", "[sic]", "#tag", "50%", "$5",
+                    "a*b*c", "R&D", "https://a.b/c_d_e", "C:\\dir", "f(x)[1]", "10:30", "a/b", "~5", "== 3", "λ→μ", "∑_i", "—",
+                ]),
+                0..40,
+            ),
+        ) {
+            let body = format!("So {}", words.join(" "));
+            let body = body.trim_end();
+            let text = weft_model::displayed_text(body, 0..body.len());
+            prop_assert_eq!(text.as_str(), body);
+            prop_assert_eq!(text.shown(&(0..body.len())), Some(0..body.len()));
+        }
+
         #[test]
         fn selected_windows_equal_exhaustive_search(
             pieces in prop::collection::vec(

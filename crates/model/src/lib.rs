@@ -14,6 +14,7 @@
 
 pub mod chunk;
 pub mod date;
+pub mod displayed_text;
 pub mod encoded_data;
 pub mod escape;
 pub mod fragment;
@@ -30,11 +31,12 @@ pub mod text;
 pub mod tokens;
 
 pub use chunk::{Chunk, TextHash};
+pub use displayed_text::{BodyDisplay, DisplayedText, displayed_text};
 pub use id::{NoteId, NoteMap, NotePath, Uri};
 pub use link::{Link, LinkSource, Target, TargetSyntax};
 pub use note::{Block, Diagnostic, Heading, Note, Severity, Value};
 pub use note_set::{NoteBits, NoteSet};
-pub use passage::{Passage, PassageHeading, passages};
+pub use passage::{BodyPassage, PassageHeading, passages};
 pub use redact::redact_urls;
 pub use stop::{Stop, Stopped};
 pub use text::{Span, fold};

@@ -23,7 +23,7 @@ const SHORT_BYTES: usize = 80;
 
 /// A passage of a body, without surrounding white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct BodyPassage {
     /// Bytes of the body.
     pub bytes: Range<usize>,
     /// The heading at its start, if it has one.
@@ -39,7 +39,7 @@ pub struct PassageHeading {
     pub end: usize,
 }
 
-impl Passage {
+impl BodyPassage {
     /// True if the passage consists of a heading only.
     #[must_use]
     pub fn is_bare(&self) -> bool {
@@ -51,17 +51,17 @@ impl Passage {
 ///
 /// `headings` are those of the body, in text order.
 #[must_use]
-pub fn passages(body: &str, headings: &[Heading]) -> Vec<Passage> {
+pub fn passages(body: &str, headings: &[Heading]) -> Vec<BodyPassage> {
     let mut found = Vec::new();
-    let mut open: Option<Passage> = None;
-    let mut close = |open: &mut Option<Passage>| {
+    let mut open: Option<BodyPassage> = None;
+    let mut close = |open: &mut Option<BodyPassage>| {
         found.extend(open.take().map(|passage| trimmed(body, passage)));
     };
     for section in sections(body, headings) {
         close(&mut open);
         let mut start = section.bytes.start;
         if let Some(heading) = section.heading {
-            open = Some(Passage { bytes: start..heading.end, heading: Some(heading) });
+            open = Some(BodyPassage { bytes: start..heading.end, heading: Some(heading) });
             start = heading.end;
         }
         for paragraph in paragraphs(body, start..section.bytes.end) {
@@ -82,7 +82,7 @@ pub fn passages(body: &str, headings: &[Heading]) -> Vec<Passage> {
             }
             for piece in pieces {
                 close(&mut open);
-                open = Some(Passage { bytes: piece, heading: None });
+                open = Some(BodyPassage { bytes: piece, heading: None });
             }
         }
     }
@@ -92,12 +92,12 @@ pub fn passages(body: &str, headings: &[Heading]) -> Vec<Passage> {
 }
 
 /// A heading with the text up to the next heading, or the text before the first heading.
-struct Section {
+struct HeadedSection {
     bytes: Range<usize>,
     heading: Option<PassageHeading>,
 }
 
-fn sections(body: &str, headings: &[Heading]) -> Vec<Section> {
+fn sections(body: &str, headings: &[Heading]) -> Vec<HeadedSection> {
     let mut sections = Vec::with_capacity(headings.len() + 1);
     let (mut byte, mut char) = (0, 0);
     let mut byte_at = |at: u32| {
@@ -116,10 +116,10 @@ fn sections(body: &str, headings: &[Heading]) -> Vec<Section> {
         if from < start || to < from {
             continue;
         }
-        sections.push(Section { bytes: start..from, heading });
+        sections.push(HeadedSection { bytes: start..from, heading });
         (start, heading) = (from, Some(PassageHeading { level: next.level, end: to }));
     }
-    sections.push(Section { bytes: start..body.len(), heading });
+    sections.push(HeadedSection { bytes: start..body.len(), heading });
     sections
 }
 
@@ -198,12 +198,12 @@ fn word_end(text: &str, limit: usize) -> usize {
 }
 
 /// Removes the white space around a passage.
-fn trimmed(body: &str, passage: Passage) -> Passage {
-    let Passage { bytes, heading } = passage;
+fn trimmed(body: &str, passage: BodyPassage) -> BodyPassage {
+    let BodyPassage { bytes, heading } = passage;
     let text = &body[bytes.clone()];
     let start = bytes.end - text.trim_start().len();
     let end = bytes.start + text.trim_end().len();
-    Passage { bytes: start.min(end)..end, heading }
+    BodyPassage { bytes: start.min(end)..end, heading }
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
 
     fn texts(body: &str) -> Vec<(Option<u8>, &str)> {
         let found = passages(body, &headings(body));
-        let level = |passage: &Passage| passage.heading.map(|heading| heading.level);
+        let level = |passage: &BodyPassage| passage.heading.map(|heading| heading.level);
         found.iter().map(|passage| (level(passage), &body[passage.bytes.clone()])).collect()
     }
 

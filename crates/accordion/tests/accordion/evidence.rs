@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 use weft_accordion::{
-    Candidate, CandidateState, Citations, ContextBudget, ContextLimits, Document, EvidenceSettings,
-    Ledger, Meter, Mode, OmissionReason, Order, PackRequest, PackingProfile, Passage,
+    Candidate, CandidatePassage, CandidateState, Citations, ContextBudget, ContextLimits, Document,
+    EvidenceSettings, Ledger, Meter, Mode, OmissionReason, Order, PackRequest, PackingProfile,
     PassageOutcome, Rendering, pack,
 };
 use weft_model::text::CharCounter;
@@ -17,7 +17,7 @@ use weft_model::{Chars, Estimator, Heading, Stop, Tokens, Uri, passages};
 struct Essay {
     body: String,
     headings: Vec<Heading>,
-    passages: Vec<Passage>,
+    passages: Vec<CandidatePassage>,
 }
 
 impl Essay {
@@ -37,7 +37,11 @@ impl Essay {
         let found = passages(&body, &headings).into_iter().map(|found| {
             let n = body[found.bytes.clone()].matches("fern").count();
             let evidence = 0.2 * f64::from(u32::try_from(n.min(4)).unwrap());
-            Passage { span: counter.span(found.bytes.clone()), evidence, is_bare: found.is_bare() }
+            CandidatePassage {
+                span: counter.span(found.bytes.clone()),
+                evidence,
+                is_bare: found.is_bare(),
+            }
         });
         let passages = found.collect();
         Self { body, headings, passages }
@@ -57,7 +61,7 @@ impl Document for Essay {
         Cow::Borrowed(&self.headings)
     }
 
-    fn passages(&self) -> Cow<'_, [Passage]> {
+    fn passages(&self) -> Cow<'_, [CandidatePassage]> {
         Cow::Borrowed(&self.passages)
     }
 }
@@ -275,7 +279,7 @@ proptest! {
         }
         if matches!(meter, Meter::Characters(_)) {
             let costs: u64 = ledger.items.iter().map(|item| item.cost).sum();
-            prop_assert_eq!(summary.used, if costs == 0 { 0 } else { (costs as f64 / 3.75).ceil() as u64 });
+            prop_assert_eq!(summary.used, (costs * 100).div_ceil(375));
         }
         prop_assert_eq!(ledger.items.len() + ledger.omitted.len(), request.candidates.len());
         for item in &ledger.items {

@@ -57,6 +57,29 @@ function hidden(text: string): Range[] {
 }
 
 /**
+ * Splits the displayed text of a snippet along ascending spans of it, in Unicode scalar values. `start` is its position in the body.
+ *
+ * A snippet that starts or ends inside a sentence is marked by an ellipsis.
+ */
+export function snippetPieces(text: string, start: number, spans: readonly Range[]): Piece[] {
+  const characters = [...text];
+  const pieces: Piece[] = [];
+  const add = (from: number, to: number, marked: boolean) => {
+    if (from < to) pieces.push({ text: characters.slice(from, to).join(""), marked });
+  };
+  let at = 0;
+  for (const span of spans) {
+    add(at, span.start, false);
+    add(Math.max(at, span.start), span.end, true);
+    at = Math.max(at, span.end);
+  }
+  add(at, characters.length, false);
+  if (start > 0 && /^\p{Ll}/u.test(text)) pieces.unshift({ text: "… ", marked: false });
+  if (/[\p{L}\p{N},;:–—-]$/u.test(text)) pieces.push({ text: " …", marked: false });
+  return pieces;
+}
+
+/**
  * Splits `text`, which starts at character `start` of its body, along ascending spans of the same body, and removes Markdown syntax.
  *
  * Characters are Unicode scalar values. The remainder of a previous sentence at the start is removed; a passage that starts or ends inside a sentence is marked by an ellipsis.

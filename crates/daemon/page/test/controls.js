@@ -105,6 +105,23 @@ export async function context(page, { query }) {
     await page.getByText(rendering, { exact: true }).click();
     await page.waitForFunction((pattern) => new RegExp(pattern).test(document.querySelector(".rendered").textContent), begins.source);
   }
+  for (const packing of ["classic", "plain", ""]) {
+    await page.getByLabel("Packing").selectOption(packing);
+    await page.getByText(`packed by the profile ${packing || "evidence"}`).waitFor();
+  }
+  const fold = page.locator(".passages .fold").first();
+  for (const open of ["false", "true"]) {
+    await fold.click();
+    assert.equal(await fold.getAttribute("aria-expanded"), open);
+  }
+  await page.getByRole("button", { name: /^Show all [\d,]+ notes$/ }).click();
+  await page.locator(".passages .fold").nth(10).waitFor();
+  await page.getByText("What each further 500 tokens would add").click();
+  await page.getByText("From 500 to 1,000 tokens").waitFor();
+  await page.getByText("The packing profiles side by side").click();
+  await page.locator(".variant").nth(2).waitFor();
+  for (const title of ["What each further 500 tokens would add", "The packing profiles side by side"]) await page.getByText(title).click();
+  await page.locator(".columns-3").first().waitFor({ state: "detached" });
   await page.locator("details", { hasText: "omitted" }).locator("summary").click();
   await page.getByText("Filter", { exact: true }).click();
   await page.getByLabel("Tags").fill("no-such-tag");

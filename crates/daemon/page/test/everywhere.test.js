@@ -22,7 +22,8 @@ test("axe finds no serious problem in any view, theme or width", async () => {
     ["#/search?q=clock&path=[", ".failed"],
     ["#/note?uri=Leap second", ".siblings summary"],
     ["#/note", ".columns a"],
-    ["#/context?q=leap second", ".ledger"],
+    ["#/context?q=leap second&more=1&compare=1", ".variant"],
+    ["#/context?q=leap second&packing=classic", ".ledger"],
     ["#/index", ".settings td"],
   ];
   for (const look of looks) {
@@ -110,6 +111,12 @@ test("meanings shown by color are also visible with forced colors", async () => 
         await page.locator(".signs .near").waitFor();
         const [near, here] = await looks(page, ".signs .near", ".signs .dot:not(.near)");
         assert.notEqual(near, here);
+        await page.goto(`http://${daemon.address}/#/context?q=leap second&budget=500`);
+        await page.locator(".passages .chosen").first().waitFor();
+        const edges = await page.evaluate(() => [".chosen", "tr:not(.chosen, .note-row)"].map((row) => getComputedStyle(document.querySelector(`.passages tbody ${row} > :first-child`)).borderLeftStyle));
+        assert.notEqual(edges[0], edges[1]);
+        const [bar, track] = await looks(page, ".evidence .track span", ".evidence .track");
+        assert.notEqual(bar, track);
       },
       { forcedColors: "active", colorScheme },
     );
@@ -125,7 +132,7 @@ test("in print everything is dark on light, and nothing is cut or overlaps the t
     for (const [hash, shown] of [
       ["#/note?uri=wide", ".body pre"],
       ["#/index", ".files td"],
-      ["#/context?q=note", ".rendered"],
+      ["#/context?q=note&more=1&compare=1", ".variant .rendered"],
       ["#/search?q=note&mode=keyword", ".hit"],
     ]) {
       await visit(

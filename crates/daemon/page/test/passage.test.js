@@ -8,7 +8,7 @@ import { transformWithOxc } from "vite";
 
 const source = join(import.meta.dirname, "../src/passage.ts");
 const { code } = await transformWithOxc(readFileSync(source, "utf8"), source);
-const { passage } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+const { passage, snippetPieces } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
 
 const read = (text, start = 1, spans = []) =>
   passage(text, start, spans)
@@ -59,6 +59,20 @@ test("marks stay on their words, counted in characters of the body", () => {
   ]) {
     const ranges = spans.map(([from, to]) => ({ start: from, end: to }));
     assert.equal(read(written, start, ranges), shown, name);
+  }
+});
+
+test("matches of a snippet count characters of its displayed text", () => {
+  for (const [name, text, start, spans, shown] of [
+    ["in the middle", "See the second.", 10, [[8, 14]], "See the ‹second›."],
+    ["after a character of two units", "𝄞 clock.", 5, [[2, 7]], "𝄞 ‹clock›."],
+    ["whole, at the start of the body", "clock", 0, [[0, 5]], "‹clock› …"],
+    ["inside a sentence", "clock and sun.", 7, [[0, 5], [10, 13]], "… ‹clock› and ‹sun›."],
+    ["none", "Signs [[stay]] *here*.", 7, [], "Signs [[stay]] *here*."],
+  ]) {
+    const ranges = spans.map(([from, to]) => ({ start: from, end: to }));
+    const pieces = snippetPieces(text, start, ranges);
+    assert.equal(pieces.map((piece) => (piece.marked ? `‹${piece.text}›` : piece.text)).join(""), shown, name);
   }
 });
 

@@ -274,7 +274,7 @@ test("with several vaults, each note shows its vault", async () => {
     });
     await visit(two, "#/context?q=same", async (page) => {
       await page.locator(".pill.ready").waitFor();
-      assert.deepEqual((await texts(page, ".ledger:not(.out) tbody th small", 2)).map((text) => text.trim()), [one, other].sort());
+      assert.deepEqual((await texts(page, ".ledger:not(.out) tbody th small", 3)).map((text) => text.trim()), [one, other, other].sort());
     });
     await visit(two, `#/note?uri=${encodeURIComponent(`${one}:x/same`)}`, async (page) => assert.deepEqual(await texts(page, ".facts span", 1), [`${one}/x/same.md`]));
     await visit(daemon, "#/note?uri=Leap second", async (page) => assert.match(await page.locator(".facts span").first().textContent(), /^[A-Z][\w ]+\/Leap second\.md$/));
@@ -464,7 +464,7 @@ test("related notes grow with their budget", async () => {
 test("a context stays within its budget and can be copied", async () => {
   await visit(
     daemon,
-    "#/context?q=leap second&budget=500",
+    "#/context?q=leap second&budget=500&packing=classic",
     async (page) => {
       await page.locator(".ledger td").first().waitFor();
       const widths = await page.locator(".accordion a").evaluateAll((pieces) => pieces.map((piece) => piece.getBoundingClientRect().width));
@@ -506,6 +506,239 @@ test("each segment of the budget is as wide as its cost", async () => {
   } finally {
     await many.end();
   }
+});
+
+/** Returns the number at the start of a text. */
+const number = (text) => Number(/-?[\d,]+/.exec(text)[0].replaceAll(",", ""));
+
+test("the ledger shows shares with the profile classic only, and passages with the others", async () => {
+  for (const [packing, profile, columns] of [
+    ["", "evidence", ["Note", "Score", "Mode", "Tokens", "Passages"]],
+    ["evidence", "evidence", ["Note", "Score", "Mode", "Tokens", "Passages"]],
+    ["plain", "plain", ["Note", "Score", "Mode", "Tokens", "Passages"]],
+    ["classic", "classic", ["Note", "Score", "Mode", "Tokens", "Share", "Cost", "Carry"]],
+    ["no-such-profile", "evidence", ["Note", "Score", "Mode", "Tokens", "Passages"]],
+  ]) {
+    await visit(daemon, `#/context?q=leap second&budget=1000&packing=${packing}`, async (page) => {
+      await page.getByText(`packed by the profile ${profile}`).waitFor();
+      assert.deepEqual(await page.locator(".ledger:not(.out) thead th").allTextContents(), columns, packing);
+      assert.equal(await page.locator(".rule").count(), packing === "classic" ? 1 : 0, packing);
+      assert.equal(await page.locator(".passages").count(), packing === "classic" ? 0 : 1, packing);
+      assert.equal(await page.locator(".legend").getByText(packing === "classic" ? "the text from its start" : "the whole text").count(), 1, packing);
+    });
+  }
+});
+
+test("the packing profile is chosen in the form and kept in the address", async () => {
+  await visit(daemon, "#/context?q=leap second&budget=1000", async (page) => {
+    const choice = page.getByLabel("Packing");
+    await page.getByText("packed by the profile evidence").waitFor();
+    assert.equal(await choice.inputValue(), "");
+    await choice.selectOption("classic");
+    await page.getByText("packed by the profile classic").waitFor();
+    assert.match(await page.evaluate(() => location.hash), /packing=classic/);
+    await page.reload();
+    await page.getByText("packed by the profile classic").waitFor();
+    assert.equal(await choice.inputValue(), "classic");
+    await choice.selectOption("");
+    await page.getByText("packed by the profile evidence").waitFor();
+    assert.doesNotMatch(await page.evaluate(() => location.hash), /packing/);
+  });
+});
+
+test("passages show their evidence, their price and whether the context contains them", async () => {
+  await visit(daemon, "#/context?q=leap second&budget=500", async (page) => {
+    await page.locator(".passages .chosen").first().waitFor();
+    const counts = /^([\d,]+) passages of ([\d,]+) notes considered, ([\d,]+) in the context$/.exec((await page.locator("h2", { hasText: "Passages" }).locator("small").textContent()).trim());
+    const [, passages, notes, included] = counts.map(number);
+    await page.getByRole("button", { name: `Show all ${notes} notes` }).click();
+    const folds = page.locator(".passages .fold");
+    assert.equal(await folds.count(), notes);
+    const press = (selector) => page.locator(selector).evaluateAll((buttons) => buttons.forEach((button) => button.click()));
+    await press(".passages .fold[aria-expanded=false]");
+    await gone(page, ".passages .fold[aria-expanded=false]");
+    await press(".passages .actions button");
+    await page.locator(".passages tr:has(.evidence)").nth(passages - 1).waitFor();
+    const rows = await page.locator(".passages tr:has(.evidence)").evaluateAll((rows) =>
+      rows.map((row) => {
+        const [, evidence, , tokens, outcome] = [...row.cells].map((cell) => cell.textContent);
+        const [track, bar] = [".track", ".track span"].map((selector) => row.querySelector(selector).getBoundingClientRect().width);
+        return { evidence: Number(evidence), tokens: Number(tokens), outcome, chosen: row.className === "chosen", quoted: row.querySelector("q") !== null, off: Math.abs(bar / track - Number(evidence)) };
+      }),
+    );
+    assert.equal(rows.length, passages);
+    for (const row of rows) {
+      assert.ok(row.evidence >= 0 && row.evidence <= 1 && row.tokens > 0 && row.off < 0.02, JSON.stringify(row));
+      assert.ok(["included", "cut", "does not fit", "duplicate"].includes(row.outcome), row.outcome);
+      assert.equal(row.chosen, row.outcome === "included" || row.outcome === "cut", JSON.stringify(row));
+      assert.equal(row.quoted, row.chosen, JSON.stringify(row));
+    }
+    assert.equal(rows.filter((row) => row.chosen).length, included);
+    // The ledger counts the same passages.
+    const counted = await page.locator(".ledger:not(.out) tbody td:last-child").allTextContents();
+    assert.equal(counted.map(number).reduce((a, b) => a + b), included);
+    await page.getByRole("button", { name: "Show the first 10 notes" }).click();
+    assert.equal(await folds.count(), 10);
+  });
+});
+
+test("the passages of a note are opened and closed with the keyboard", async () => {
+  await visit(daemon, "#/context?q=leap second&budget=500", async (page) => {
+    const folds = page.locator(".passages .fold");
+    await folds.nth(3).waitFor();
+    assert.deepEqual(await folds.evaluateAll((folds) => folds.map((fold) => fold.ariaExpanded)), [...Array(3).fill("true"), ...Array(7).fill("false")]);
+    const listed = () => page.locator(".passages tbody").nth(3).locator(".evidence").count();
+    assert.equal(await listed(), 0);
+    await folds.nth(3).focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".passages tbody").nth(3).locator(".evidence").first().waitFor();
+    await page.keyboard.press("Space");
+    await page.locator(".passages tbody").nth(3).locator(".evidence").first().waitFor({ state: "detached" });
+    assert.equal(await page.evaluate(() => document.activeElement.className), "fold", "the focus stays");
+  });
+});
+
+/** Returns words that occur in one paragraph only; repeated text would be a duplicate. */
+const own = (nth) => Array.from({ length: 60 }, (_, at) => `word${nth}x${at}`).join(" ");
+
+test("a long note lists the passages in the context and the best others first", async () => {
+  const sections = Array.from({ length: 40 }, (_, nth) => `## Part ${nth}\n\nA paragraph ${nth === 30 ? "about the okapi, which eats leaves" : `with ${own(nth)}`}.\n`);
+  const long = await Daemon.over(vault({ "zoo.md": `# Zoo\n\n${sections.join("\n")}` }));
+  try {
+    await visit(long, "#/context?q=okapi leaves&budget=150", async (page) => {
+      await page.locator(".passages .chosen q", { hasText: "about the okapi" }).waitFor();
+      const rows = page.locator(".passages tr:has(.evidence)");
+      const before = await rows.count();
+      const all = page.getByRole("button", { name: /^Show all \d+ passages$/ });
+      const n = number((await all.textContent()).replace("Show all ", ""));
+      assert.ok(before === 12 && n > 12, `${before} of ${n}`);
+      await all.press("Enter");
+      await rows.nth(n - 1).waitFor();
+      await page.getByRole("button", { name: "Show fewer passages" }).press("Enter");
+      await rows.nth(12).waitFor({ state: "detached" });
+    });
+  } finally {
+    await long.end();
+  }
+});
+
+/** Counts the requests for contexts. */
+function requestsOf(page) {
+  const sent = [];
+  page.on("request", (request) => request.url().endsWith("/Assemble") && sent.push(request));
+  return sent;
+}
+
+test("what each further 500 tokens would add is requested on demand, and equals the difference of the contexts", async () => {
+  const title = "What each further 500 tokens would add";
+  await visit(daemon, "#/context?q=leap second&budget=500", async (page) => {
+    const sent = requestsOf(page);
+    const shown = async (budget) => {
+      await page.goto(`http://${daemon.address}/#/context?q=leap second&budget=${budget}`);
+      await page.getByText(`of ${count(budget)} tokens`, { exact: false }).first().waitFor();
+      await settled(page);
+      return page.locator(".ledger:not(.out) tbody th > a").allTextContents();
+    };
+    const count = (n) => n.toLocaleString("en");
+    const budgets = [500, 1000, 1500, 2000];
+    const titles = [];
+    for (const budget of budgets) titles.push(await shown(budget));
+    await shown(500);
+    const before = sent.length;
+    await page.getByText(title).click();
+    await page.locator(".gains > li").first().waitFor();
+    assert.equal(sent.length - before, 4);
+    assert.match(await page.evaluate(() => location.hash), /more=1/);
+    const steps = page.locator(".columns-3 > li");
+    assert.equal(await steps.count(), 3);
+    for (const [nth, smaller] of titles.slice(0, 3).entries()) {
+      const step = steps.nth(nth);
+      assert.match(await step.locator("h3").textContent(), new RegExp(`From ${count(budgets[nth])} to ${count(budgets[nth + 1])} tokens`));
+      const added = await step.locator(".gains > li").evaluateAll((notes) => notes.filter((note) => note.querySelector(":scope > small").textContent.includes("new")).map((note) => note.querySelector("a").textContent));
+      assert.deepEqual(added.sort(), titles[nth + 1].filter((each) => !smaller.includes(each)).sort());
+    }
+    await page.getByText(title).click();
+    await page.locator(".gains").first().waitFor({ state: "detached" });
+    assert.doesNotMatch(await page.evaluate(() => location.hash), /more=/);
+  });
+});
+
+test("a further 500 tokens name the passages that appear, also with the profile classic", async () => {
+  const paragraph = (nth) => `Paragraph ${nth} tells of clocks, ${own(nth)}.`;
+  const long = await Daemon.over(vault({ "clocks.md": `# Clocks\n\n${Array.from({ length: 30 }, (_, nth) => paragraph(nth)).join("\n\n")}\n` }));
+  try {
+    for (const packing of ["evidence", "classic"]) {
+      await visit(long, `#/context?q=clocks&budget=500&packing=${packing}&more=1`, async (page) => {
+        await page.locator(".gains > li").first().waitFor();
+        assert.ok((await page.locator(".columns-3 > li").first().locator(".gains li q").count()) > 0, packing);
+        const shown = await page.locator(".halves .rendered").textContent();
+        if (packing === "evidence") {
+          for (const words of await page.locator(".columns-3 > li").first().locator(".gains li q").allTextContents()) {
+            const first = /Paragraph \d+ /.exec(words)?.[0];
+            if (first !== undefined) assert.ok(!shown.includes(first), `${first} is in the smaller context`);
+          }
+        }
+      });
+    }
+    // Everything is in.
+    await visit(long, "#/context?q=clocks&budget=15000&more=1", async (page) => {
+      await page.getByText("Nothing is added.").first().waitFor();
+      assert.equal(await page.getByText("Nothing is added.").count(), 3);
+    });
+  } finally {
+    await long.end();
+  }
+});
+
+test("a change cancels pending requests for greater budgets", async () => {
+  await visit(
+    daemon,
+    "#/context?q=leap second&budget=500",
+    async (page) => {
+      await page.locator(".ledger td").first().waitFor();
+      await settled(page);
+      const cancelled = [];
+      page.on("requestfailed", (request) => request.url().endsWith("/Assemble") && cancelled.push(request.failure().errorText));
+      let held = true;
+      await page.route("**/Assemble", (route) => (held ? undefined : route.continue()));
+      const sent = requestsOf(page);
+      await page.getByText("What each further 500 tokens would add").click();
+      await page.waitForFunction(() => document.querySelector("details.part .waiting") !== null);
+      while (sent.length < 4) await page.waitForTimeout(20);
+      held = false;
+      await page.getByRole("slider", { name: "Budget" }).fill("700");
+      await page.getByText("From 700 to 1,200 tokens").waitFor();
+      assert.deepEqual(cancelled, Array(4).fill("net::ERR_ABORTED"));
+      await settled(page);
+    },
+    { forgive: [/ERR_/] },
+  );
+});
+
+test("the packing profiles are shown side by side, and below each other on a narrow screen", async () => {
+  await visit(daemon, "#/context?q=leap second&budget=500", async (page) => {
+    await page.locator(".ledger td").first().waitFor();
+    const sent = requestsOf(page);
+    await page.getByText("The packing profiles side by side").click();
+    await page.locator(".variant .rendered").nth(2).waitFor();
+    assert.equal(sent.length, 3);
+    const names = await page.locator(".variant h3").allTextContents();
+    assert.deepEqual(names.map((name) => name.split(" ")[0]), ["Evidence", "Classic", "Plain"]);
+    for (const summary of await page.locator(".variant > p").allTextContents()) assert.match(summary, /^\d+ notes?, \d+ of 500 used$/);
+    assert.equal(await page.locator(".variant .rendered").first().textContent(), await page.locator(".halves .rendered").textContent());
+    const boxes = async () => page.locator(".variant").evaluateAll((columns) => columns.map((column) => column.getBoundingClientRect()).map(({ x, y }) => [Math.round(x), Math.round(y)]));
+    const [left, middle, right] = await boxes();
+    assert.ok(left[0] < middle[0] && middle[0] < right[0] && left[1] === right[1], JSON.stringify([left, middle, right]));
+    await page.setViewportSize({ width: 360, height: 780 });
+    const [top, between, bottom] = await boxes();
+    assert.ok(top[0] === bottom[0] && top[1] < between[1] && between[1] < bottom[1], JSON.stringify([top, between, bottom]));
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0);
+    await page.getByRole("region", { name: "Classic: rendered text" }).focus();
+    assert.equal(await page.locator(".variant .rendered").nth(1).evaluate((text) => text === document.activeElement), true);
+    // Another format applies to all.
+    await page.getByText("JSON", { exact: true }).click();
+    await page.waitForFunction(() => [...document.querySelectorAll(".rendered")].every((text) => /^\s*[[{]/.test(text.textContent)));
+  });
 });
 
 test("without clipboard access, a context is copied by the deprecated API, or selected", async () => {

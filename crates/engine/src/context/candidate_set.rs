@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use weft_accordion::{Candidate, CandidateState, Document, PackingProfile, Passage};
+use weft_accordion::{Candidate, CandidatePassage, CandidateState, Document, PackingProfile};
 use weft_graph::doughnut::{self, Options, Relation, doughnut};
 use weft_graph::walk::{TreeEdge, Visit, breadcrumb};
 use weft_index::Snapshot;
@@ -78,7 +78,7 @@ pub(super) struct NoteText<'s> {
     part: Option<Span>,
     length: Chars,
     best_chunk: Option<Span>,
-    passages: Rc<[Passage]>,
+    passages: Rc<[CandidatePassage]>,
 }
 
 impl<'s> NoteText<'s> {
@@ -119,13 +119,13 @@ impl Document for NoteText<'_> {
         headings.iter().filter_map(in_part).collect()
     }
 
-    fn passages(&self) -> Cow<'_, [Passage]> {
+    fn passages(&self) -> Cow<'_, [CandidatePassage]> {
         let Some(part) = self.part else { return Cow::Borrowed(&self.passages) };
-        let in_part = |passage: &Passage| {
+        let in_part = |passage: &CandidatePassage| {
             let start = passage.span.start.max(part.start);
             let end = passage.span.end.min(part.end);
             let span = (start < end).then(|| Span::new(start - part.start, end - part.start))?;
-            Some(Passage { span, ..*passage })
+            Some(CandidatePassage { span, ..*passage })
         };
         self.passages.iter().filter_map(in_part).collect()
     }
@@ -362,7 +362,7 @@ impl Engine {
         let mut ids: Vec<NoteId> = texts.iter().map(|text| text.id).collect();
         ids.sort_unstable();
         ids.dedup();
-        let evidence: NoteMap<Rc<[Passage]>> =
+        let evidence: NoteMap<Rc<[CandidatePassage]>> =
             ranking.evidence(&ids)?.into_iter().map(|(id, found)| (id, found.into())).collect();
         for text in &mut texts {
             text.passages = evidence.get(&text.id).cloned().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use weft_accordion::Passage;
+use weft_accordion::CandidatePassage;
 use weft_gars::bridge::{self, Remainder};
 use weft_index::Snapshot;
 use weft_index::keyword::{Language, ScoredPassage};
@@ -76,7 +76,7 @@ impl PreparedQuery<'_> {
         notes: &[NoteId],
         pool: &CandidatePool,
         lifts: &Lifts,
-    ) -> Result<NoteMap<Vec<Passage>>, EngineError> {
+    ) -> Result<NoteMap<Vec<CandidatePassage>>, EngineError> {
         let mut ids = notes.to_vec();
         ids.extend(notes.iter().filter_map(|id| Some(lifts.by_note.get(id)?.from)));
         ids.sort_unstable();
@@ -104,7 +104,7 @@ impl PreparedQuery<'_> {
                 }
             }
             let with_words = passages.iter().zip(evidence).filter(|(scored, _)| scored.has_words);
-            let passage = |(scored, evidence): (&ScoredPassage, f64)| Passage {
+            let passage = |(scored, evidence): (&ScoredPassage, f64)| CandidatePassage {
                 span: scored.span,
                 evidence,
                 is_bare: scored.is_bare,
@@ -208,7 +208,7 @@ impl PreparedQuery<'_> {
 pub(crate) fn evidence_of_place(
     snapshot: &Snapshot,
     id: NoteId,
-) -> Result<Vec<Passage>, EngineError> {
+) -> Result<Vec<CandidatePassage>, EngineError> {
     let Some(entry) = snapshot.notes.entry(id) else { return Ok(Vec::new()) };
     let linked = linked_sections(snapshot, id, entry);
     let most = linked.iter().map(|(_, n_links)| *n_links).max().unwrap_or(1);
@@ -222,7 +222,7 @@ pub(crate) fn evidence_of_place(
         let by_links = LINKED_EVIDENCE * f64::from(n_links.min(most)) / f64::from(most);
         let by_place = if n_before < 1.0 { LEAD_EVIDENCE } else { FURTHER_EVIDENCE / n_before };
         n_before += if is_bare { 0.0 } else { 1.0 };
-        Passage { span, evidence: by_links.max(by_place), is_bare }
+        CandidatePassage { span, evidence: by_links.max(by_place), is_bare }
     });
     Ok(places.collect())
 }

@@ -15,7 +15,7 @@ mod why_not;
 
 use std::cmp::Ordering;
 
-use weft_accordion::Passage;
+use weft_accordion::CandidatePassage;
 use weft_gars::{Gars, Signals, Weights, WeightsError};
 use weft_graph::centrality::Centrality;
 use weft_index::keyword::{
@@ -121,7 +121,10 @@ impl<'s> Ranking<'s> {
     }
 
     /// Returns the passages of each of `notes` with their evidence for the query.
-    pub(crate) fn evidence(&self, notes: &[NoteId]) -> Result<NoteMap<Vec<Passage>>, EngineError> {
+    pub(crate) fn evidence(
+        &self,
+        notes: &[NoteId],
+    ) -> Result<NoteMap<Vec<CandidatePassage>>, EngineError> {
         self.query.evidence(notes, &self.pool, &self.lifts)
     }
 

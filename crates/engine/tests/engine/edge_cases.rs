@@ -208,8 +208,7 @@ fn number_of_snippets_follows_the_request() {
         for snippet in found {
             let marked = snippet.matches.iter().map(|(start, end)| {
                 let shown: Vec<char> = snippet.text.chars().collect();
-                let at = |place: &u32| (*place - snippet.start) as usize;
-                shown[at(start)..at(end)].iter().collect::<String>()
+                shown[*start as usize..*end as usize].iter().collect::<String>()
             });
             let marked: Vec<_> = marked.collect();
             assert!(matches!(&*marked.join(" "), "fern" | "Ferns"), "{marked:?} in {snippet:?}");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use weft_model::id::folder_of;
-use weft_model::{Note, Passage, passages};
+use weft_model::{BodyPassage, Note, passages};
 
 use super::analyzer::{Analyzer, Token, TokenKind};
 use super::encoded_note::{EncodedNote, EncodedTerms};
@@ -39,7 +39,7 @@ pub struct KeywordDocument<'n> {
     /// Body.
     pub body: &'n str,
     /// Passages of the body, in text order; the parts of it that are scored one by one.
-    pub passages: Vec<Passage>,
+    pub passages: Vec<BodyPassage>,
 }
 
 impl<'n> KeywordDocument<'n> {

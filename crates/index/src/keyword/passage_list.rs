@@ -1,4 +1,4 @@
-//! Passage list: the passages of a body as stored in the index, with their places among the positions of the text.
+//! BodyPassage list: the passages of a body as stored in the index, with their places among the positions of the text.
 //!
 //! Encoding: five numbers for each passage, all relative to the previous passage so that they take few bits: characters skipped, length in characters, positions from the previous start, words, and the heading (`16 · positions + level`, plus 8 if nothing follows it; or 0).
 //! Two more numbers follow: positions from the last start to the end of the body, and from there to the tags.
@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use weft_model::text::CharCounter;
-use weft_model::{Passage, Span};
+use weft_model::{BodyPassage, Span};
 
 use super::analyzer::{Token, TokenKind};
 
@@ -18,8 +18,8 @@ const N_TRAILING: usize = 2;
 
 /// Records the positions of passages while their body is analyzed.
 pub(super) struct PassageMarks<'n> {
-    passages: &'n [Passage],
-    /// Where passages and the text below their headings begin, in bytes, with the position of the first token there.
+    passages: &'n [BodyPassage],
+    /// Starts of passages and of the text below their headings, in bytes, each with the position of its first token.
     marks: Vec<Mark>,
     n_passed: usize,
     n_words: Vec<u64>,
@@ -32,9 +32,9 @@ struct Mark {
 }
 
 impl<'n> PassageMarks<'n> {
-    pub(super) fn new(passages: &'n [Passage]) -> Self {
+    pub(super) fn new(passages: &'n [BodyPassage]) -> Self {
         let mut marks = Vec::with_capacity(passages.len() + 8);
-        for Passage { bytes, heading } in passages {
+        for BodyPassage { bytes, heading } in passages {
             let mark = |byte, begins_passage| Mark { byte, position: None, begins_passage };
             marks.push(mark(bytes.start, true));
             marks.extend(heading.map(|heading| mark(heading.end, false)));
@@ -69,7 +69,7 @@ impl<'n> PassageMarks<'n> {
         let mut counter = CharCounter::new(body);
         let (mut last_char, mut last_position) = (0, 0);
         let mut positions = marks.iter().map(|mark| mark.position.unwrap_or(body_end));
-        for (passage_idx, Passage { bytes, heading }) in passages.iter().enumerate() {
+        for (passage_idx, BodyPassage { bytes, heading }) in passages.iter().enumerate() {
             let span = counter.span(bytes.clone());
             let start = positions.next().unwrap_or(body_end);
             let heading = heading.map_or(0, |heading| {

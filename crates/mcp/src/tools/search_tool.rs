@@ -76,9 +76,9 @@ struct FoundNote {
 struct Passage {
     /// The headings above it, outermost first.
     headings: Vec<String>,
-    /// The passage as written.
+    /// The passage without Markdown syntax.
     text: String,
-    /// Start of the passage, in characters of the note's text; pass it to `get_note` as `start`.
+    /// Start of the passage, in characters of the note's text as written; pass it to `get_note` as `start`.
     start: u32,
 }
 

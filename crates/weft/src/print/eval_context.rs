@@ -137,7 +137,7 @@ evidence             1,500    0.970  0.920 to 0.990    0.770  0.970  0.99    212
 per_note_share=0.2   1,500    0.900  0.850 to 0.920    0.700  0.900  0.99    212    12.3
 
 answered: evidence against
-per_note_share=0.2   1,500   +0.070  +0.020 to +0.120, 7 better, 0 worse
+per_note_share=0.2   1,500    +0.070  +0.020 to +0.120, 7 better, 0 worse
 
 answered: the context contains an answer
 passages: it contains at least half of every judged passage

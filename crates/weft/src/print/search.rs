@@ -260,12 +260,13 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
     out
 }
 
-/// Formats a passage with its matches marked, with dots in front if it starts inside a text.
+/// Formats a passage with its matches marked, with dots in front if it starts inside a sentence.
 fn passage(snippet: &Snippet, columns: usize) -> String {
     let Snippet { text, start, end: _, heading_path: _, matches } = snippet;
     let is_marked = |at: u32| matches.iter().any(|span| (span.start..span.end).contains(&at));
-    let dots = (*start > 0).then_some(('…', false));
-    let text = (*start..).zip(text.chars()).map(|(at, c)| (c, is_marked(at)));
+    let is_cut = *start > 0 && text.starts_with(char::is_lowercase);
+    let dots = is_cut.then_some(('…', false));
+    let text = (0..).zip(text.chars()).map(|(at, c)| (c, is_marked(at)));
     let marked: Vec<(char, bool)> = dots.into_iter().chain(text).collect();
     wrap(&marked, columns, "    ")
 }
@@ -282,7 +283,7 @@ mod tests {
             start: 10,
             end: 19,
             heading_path: vec!["Ground".into()],
-            matches: vec![Span { start: 15, end: 19 }],
+            matches: vec![Span { start: 5, end: 9 }],
         };
         Hit {
             uri: "plants/moss".into(),
@@ -314,6 +315,18 @@ mod tests {
         assert!(lines.last().unwrap().ends_with("get plants/moss"), "{plain}");
         let text = search("moss", &answer, &Hint::daemon(None));
         assert!(text.contains(&paint(super::super::text::MATCH, "moss")));
+    }
+
+    #[test]
+    fn passage_that_starts_a_block_has_no_dots() {
+        for (text, expected) in [
+            ("soft moss", "    …soft moss\n"),
+            ("Soft moss.", "    Soft moss.\n"),
+            ("• soft\n• moss", "    • soft • moss\n"),
+        ] {
+            let snippet = Snippet { text: text.into(), start: 10, ..Snippet::default() };
+            assert_eq!(passage(&snippet, 80), expected);
+        }
     }
 
     #[test]

@@ -364,13 +364,14 @@ fn context_output_serves_terminals_pipes_and_programs() {
     let fields = [
         (
             &answer,
-            "budget,estimator,generation,items,ledger_unit,omitted,remaining,rendered,truncated_by,unit,used,warnings",
+            "budget,estimator,generation,items,ledger_unit,omitted,packing,passages,remaining,rendered,truncated_by,unit,used,warnings",
         ),
         (
             &answer["items"][0],
-            "allowance,blocks,carry_in,carry_out,chars,cost,heading_path,mode,properties,relation,score,text,title,tokens,truncated,uri,via",
+            "allowance,blocks,carry_in,carry_out,chars,cost,heading_path,mode,passages,properties,relation,score,text,title,tokens,truncated,uri,via",
         ),
         (&answer["items"][0]["blocks"][0], "end,start"),
+        (&answer["items"][0]["passages"][0], "evidence,first_line,heading_path,last_line,span"),
         (&answer["omitted"][0], "reason,score,tokens,uri"),
     ];
     for (value, expected) in fields {
@@ -529,22 +530,32 @@ fn eval_measures_rankings_and_enforces_minimum() {
     let lines = std::fs::read_to_string(&run).unwrap();
     assert!(lines.starts_with("q Q0 Agreed%20Time/Leap%20second 1 0."), "{lines}");
 
-    let contexts =
-        ["--context", "--budget", "300", "--limits", "per_note_share=1,bands.snippet=0.35"];
+    let contexts = ["--context", "--budget", "300,3000", "--limits", "per_note_share=1"];
     let output = on_example(&home, &[&args[..5], &contexts[..]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&answer["budget"], &answer["estimator"]), (&300.into(), &"chars".into()));
-    let variants = answer["variants"].as_array().unwrap();
-    let names: Vec<_> = variants.iter().map(|variant| &variant["name"]).collect();
-    assert_eq!(names, ["plain", "configured", "per_note_share=1,bands.snippet=0.35"]);
-    assert!(variants.iter().all(|variant| variant["shown"]["mean"] == 1.0), "{answer}");
-    assert!(variants.iter().all(|variant| variant["used"].as_f64() <= Some(300.0)), "{answer}");
-    // The note does not fit into a tenth of the budget, but fits into all of it.
-    let uncut: Vec<_> = variants.iter().map(|variant| &variant["uncut"]["mean"]).collect();
-    assert_eq!(uncut, [1.0, 0.0, 1.0]);
-    assert_eq!(variants[0]["comparison"], Value::Null);
-    assert_eq!(variants[1]["comparison"]["measure"], "shown");
+    assert_eq!((&answer["estimator"], &answer["n_with_answers"]), (&"chars".into(), &0.into()));
+    let results = answer["results"].as_array().unwrap();
+    let names: Vec<_> =
+        results.iter().map(|result| (result["name"].as_str(), result["budget"].as_u64())).collect();
+    let variants = ["evidence", "classic", "plain", "per_note_share=1"].map(Some);
+    let expected: Vec<_> =
+        [300, 3000].iter().flat_map(|budget| variants.map(|name| (name, Some(*budget)))).collect();
+    assert_eq!(names, expected);
+    assert!(results.iter().all(|result| result["notes"]["mean"] == 1.0), "{answer}");
+    assert!(results.iter().all(|result| result["used"].as_f64() <= Some(1.0)), "{answer}");
+    // The note does not fit into a tenth of 300 tokens, but into all of it.
+    let whole: Vec<_> = results[..4].iter().map(|result| &result["passages"]["mean"]).collect();
+    assert_eq!(whole, [1.0, 0.0, 1.0, 1.0]);
+    assert_eq!(results[0]["comparison"], Value::Null);
+    assert_eq!(results[1]["comparison"]["measure"], "passages");
+    let gate = |least: &str| {
+        let required = ["--context", "--budget", "300", "--require", least];
+        on_example(&home, &[&args[..5], &required[..]].concat())
+    };
+    assert!(gate("passages@300=1").status.success());
+    let missed = gate("answered@300=0.1");
+    assert_eq!((missed.status.code(), missed.stdout.len()), (Some(1), 0));
 
     // Names encoded in columns, a judged query that does not exist, and documents that are not notes.
     let written = "q\tAgreed%20Time/Leap%20second\t1\nq\tno 1\t1\nq\tno 2\t1\nq\tno 3\t1\nq\tno 4\t1\ngone\tno 1\t1\n";

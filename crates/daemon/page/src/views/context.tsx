@@ -1,14 +1,19 @@
-// A context for a model: the budget drawn to scale, the ledger, and the text.
+// A context for a model: the budget drawn to scale, the ledger, the text, its passages, and what other requests would give.
 
+import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { updateParams, requiredInteger, noteAddress, place, paramsKey, type IntegerParam } from "../address";
 import { useAnswer } from "../use-answer";
 import { context } from "../daemon";
-import { BudgetUnit, ContextMode, OmissionReason, type AssembleResponse, type ContextItem, type OmittedNote } from "../contract/noteweft/v1/context_pb";
+import { BudgetUnit, ContextMode, OmissionReason, PackingProfile, type AssembleResponse, type ContextItem, type OmittedNote } from "../contract/noteweft/v1/context_pb";
 import { Rendering } from "../contract/noteweft/v1/common_pb";
 import { Failed, Warnings, Waiting } from "../parts/failure";
 import { FILTER, Filters, filterOf } from "../parts/filters";
+import { MoreTokens, STEP as FURTHER } from "../parts/more-tokens";
+import { belowTitle, modeName, packingName, packingOf, PACKINGS } from "../parts/packing";
+import { isShown, Passages } from "../parts/passages";
 import { Slider } from "../parts/slider";
+import { Variants } from "../parts/variants";
 import { vaultOf } from "../index-status";
 import { count, counted, part } from "../text";
 import { useArrival, useTitle } from "../scroll-position";
@@ -33,8 +38,11 @@ export function ContextView() {
   const query = params.get("q") ?? "";
   const [, , rendering] = RENDERINGS.find(([name]) => name === params.get("as")) ?? RENDERINGS[0];
   const blank = query.trim() === "";
-  const ask = async (signal: AbortSignal) => context.assemble({ query, budget: BigInt(requiredInteger(params, BUDGET)), rendering, filter: filterOf(params) }, { signal });
-  const { answer, failure, stale, again } = useAnswer(blank ? null : paramsKey(params, ["q", "budget", "as", ...FILTER]), ask, PAUSE);
+  const assemble = async (budget: number, packing: PackingProfile, signal: AbortSignal) =>
+    context.assemble({ query, budget: BigInt(budget), rendering, packing, filter: filterOf(params), explain: true }, { signal });
+  const ask = async (signal: AbortSignal) => assemble(requiredInteger(params, BUDGET), packingOf(params), signal);
+  const requestKey = paramsKey(params, ["q", "budget", "as", "packing", ...FILTER]);
+  const { answer, failure, stale, again } = useAnswer(blank ? null : requestKey, ask, PAUSE);
   const field = useArrival<HTMLInputElement>("context");
   useTitle(blank ? "Context" : query);
   return (
@@ -64,6 +72,17 @@ export function ContextView() {
               </label>
             ))}
           </fieldset>
+          <label class="packing">
+            <span>Packing</span>
+            <select value={params.get("packing") ?? ""} onChange={(event) => updateParams({ packing: event.currentTarget.value })}>
+              <option value="">As configured</option>
+              {PACKINGS.map(([name, label, , meaning]) => (
+                <option key={name} value={name}>
+                  {label}: {meaning}
+                </option>
+              ))}
+            </select>
+          </label>
           <Filters params={params} />
         </div>
       </form>
@@ -75,34 +94,50 @@ export function ContextView() {
       {!blank && failure !== undefined && <Failed failure={failure} again={again} />}
       {!blank && answer === undefined && failure === undefined && <Waiting lines={8} />}
       {!blank && answer !== undefined && (
-        <div class={stale ? "stale" : ""}>
-          <Summary answer={answer} />
-          <Accordion answer={answer} />
-          <Legend />
-          <div class="halves">
-            <Ledger answer={answer} />
-            <RenderedText answer={answer} />
+        <>
+          <div class={stale ? "stale" : ""}>
+            <Summary answer={answer} />
+            <Accordion answer={answer} />
+            <Legend packing={answer.packing} />
+            <div class="halves">
+              <Ledger answer={answer} />
+              <RenderedText answer={answer} />
+            </div>
+            <Passages answer={answer} />
           </div>
-        </div>
+          <Fold params={params} name="more" title={`What each further ${FURTHER} tokens would add`}>
+            {() => <MoreTokens budget={requiredInteger(params, BUDGET)} requestKey={requestKey} assemble={(budget, signal) => assemble(budget, packingOf(params), signal)} />}
+          </Fold>
+          <Fold params={params} name="compare" title="The packing profiles side by side">
+            {() => <Variants requestKey={paramsKey(params, ["q", "budget", "as", ...FILTER])} assemble={(packing, signal) => assemble(requiredInteger(params, BUDGET), packing, signal)} />}
+          </Fold>
+        </>
       )}
     </div>
   );
 }
 
-const unitName = (unit: BudgetUnit): string => (unit === BudgetUnit.CHARACTERS ? "characters" : "tokens");
-
-function modeName(mode: ContextMode): string {
-  switch (mode) {
-    case ContextMode.FULL:
-      return "full";
-    case ContextMode.SNIPPET:
-      return "snippet";
-    case ContextMode.STRUCTURAL:
-      return "structural";
-    case ContextMode.UNSPECIFIED:
-      return "";
-  }
+/** A part that sends its own requests, and only while it is open; the parameter `name` of the address opens it. */
+function Fold({ params, name, title, children }: { params: URLSearchParams; name: string; title: string; children: () => ComponentChildren }) {
+  const open = params.get(name) === "1";
+  return (
+    <details
+      class="part"
+      open={open}
+      onToggle={(event) => {
+        // The event also reports an opening by the address.
+        if (event.currentTarget.open !== open) updateParams({ [name]: open ? null : "1" });
+      }}
+    >
+      <summary>
+        <h2>{title}</h2>
+      </summary>
+      {open && children()}
+    </details>
+  );
 }
+
+const unitName = (unit: BudgetUnit): string => (unit === BudgetUnit.CHARACTERS ? "characters" : "tokens");
 
 function reasonName(reason: OmissionReason): string {
   switch (reason) {
@@ -138,18 +173,19 @@ function Summary({ answer }: { answer: AssembleResponse }) {
   );
 }
 
-/** Meaning of the colors of the bar, from most to least of a note. */
-const LEGEND = [
-  [modeName(ContextMode.FULL), "the text from its start"],
-  [modeName(ContextMode.SNIPPET), "matching passages"],
-  [modeName(ContextMode.STRUCTURAL), "headings only"],
-  ["none", "remaining budget"],
-] as const;
+/** Meaning of the colors of the bar, from most to least of a note; the profile `classic` cuts a text at its share. */
+const legend = (packing: PackingProfile) =>
+  [
+    [modeName(ContextMode.FULL), packing === PackingProfile.CLASSIC ? "the text from its start" : "the whole text"],
+    [modeName(ContextMode.SNIPPET), "passages"],
+    [modeName(ContextMode.STRUCTURAL), "headings only"],
+    ["none", "remaining budget"],
+  ] as const;
 
-function Legend() {
+function Legend({ packing }: { packing: PackingProfile }) {
   return (
     <p class="legend">
-      {LEGEND.map(([mode, meaning]) => (
+      {legend(packing).map(([mode, meaning]) => (
         <span key={mode}>
           <span class={`swatch mode-${mode}`} aria-hidden="true" />
           {mode === "none" ? "unused" : mode} <small>{meaning}</small>
@@ -187,9 +223,14 @@ const sentence = (item: ContextItem): string => `${item.title}: ${modeName(item.
 
 function Ledger({ answer }: { answer: AssembleResponse }) {
   const unit = unitName(answer.ledgerUnit);
+  // Shares and carries are the arithmetic of one profile only, and the others count passages.
+  const classic = answer.packing === PackingProfile.CLASSIC;
+  const passages = Map.groupBy(answer.passages, (passage) => passage.uri);
   return (
     <section>
-      <h2>Ledger</h2>
+      <h2>
+        Ledger <small>packed by the profile {packingName(answer.packing)}</small>
+      </h2>
       <div class="scrolls" tabIndex={0} role="region" aria-label="Ledger">
         <table class="ledger">
           <thead>
@@ -198,9 +239,15 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
               <th scope="col">Score</th>
               <th scope="col">Mode</th>
               <th scope="col">Tokens</th>
-              <th scope="col">Share</th>
-              <th scope="col">Cost</th>
-              <th scope="col">Carry</th>
+              {classic ? (
+                <>
+                  <th scope="col">Share</th>
+                  <th scope="col">Cost</th>
+                  <th scope="col">Carry</th>
+                </>
+              ) : (
+                <th scope="col">Passages</th>
+              )}
             </tr>
           </thead>
           <tbody>
@@ -217,15 +264,23 @@ function Ledger({ answer }: { answer: AssembleResponse }) {
                   {item.truncated && <small> cut</small>}
                 </td>
                 <td>{count(item.tokens)}</td>
-                <td>{count(item.cost + item.carryOut)}</td>
-                <td>{count(item.cost)}</td>
-                <td>{count(item.carryOut)}</td>
+                {classic ? (
+                  <>
+                    <td>{count(item.cost + item.carryOut)}</td>
+                    <td>{count(item.cost)}</td>
+                    <td>{count(item.carryOut)}</td>
+                  </>
+                ) : (
+                  <td>
+                    {count(passages.get(item.uri)?.filter(isShown).length ?? 0)} of {count(passages.get(item.uri)?.length ?? 0)}
+                  </td>
+                )}
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      <CarryRule items={answer.items} unit={unit} />
+      {classic && <CarryRule items={answer.items} unit={unit} />}
       {answer.omitted.length > 0 && <OmittedNotes rows={answer.omitted} />}
     </section>
   );
@@ -264,8 +319,7 @@ function OmittedNotes({ rows }: { rows: readonly OmittedNote[] }) {
 }
 
 function ItemOrigin({ item }: { item: ContextItem }) {
-  const below = item.headingPath[0] === item.title ? item.headingPath.slice(1) : item.headingPath;
-  const words = [vaultOf(item.uri) ?? "", item.relation ?? "", item.via === undefined ? "" : `via ${item.via}`, below.join(" › ")].filter((word) => word !== "");
+  const words = [vaultOf(item.uri) ?? "", item.relation ?? "", item.via === undefined ? "" : `via ${item.via}`, belowTitle(item.headingPath, item.title)].filter((word) => word !== "");
   return words.length === 0 ? null : <small> {words.join(", ")}</small>;
 }
 

@@ -13,7 +13,7 @@ import { WhyNot } from "../parts/why-not";
 import { FILTER, Filters, filterOf, isFiltered } from "../parts/filters";
 import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
-import { passage } from "../passage";
+import { snippetPieces } from "../passage";
 import { status } from "../index-status";
 import { counted, folderPath } from "../text";
 import { useArrival, useTitle } from "../scroll-position";
@@ -280,7 +280,7 @@ function Found({ hit, params, chosen, choose }: { hit: Hit; params: URLSearchPar
       {hit.snippets.map((snippet) => (
         <p key={snippet.start} class="snippet" dir="auto">
           <Headings path={snippet.headingPath} title={hit.title} />
-          {passage(snippet.text, snippet.start, snippet.matches).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
+          {snippetPieces(snippet.text, snippet.start, snippet.matches).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
         </p>
       ))}
       {why && <ScoreTable hit={hit} />}

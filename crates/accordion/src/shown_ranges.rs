@@ -1,0 +1,79 @@
+//! Shown ranges: the parts of a body that a context contains, joined where only white space lies between them.
+
+use std::ops::Range;
+
+use weft_model::Heading;
+use weft_model::text::CharCounter;
+
+use crate::render::{Run, below_title};
+
+/// Counts lines at ascending positions.
+#[derive(Default)]
+pub(crate) struct LineCounter {
+    byte: usize,
+    n_newlines: u32,
+}
+
+impl LineCounter {
+    /// Returns the line that contains `byte`, or ends there; the first is 1.
+    pub(crate) fn line(&mut self, body: &str, byte: usize) -> u32 {
+        if byte < self.byte {
+            *self = Self::default();
+        }
+        let newlines = body.as_bytes()[self.byte..byte].iter().filter(|it| **it == b'\n').count();
+        self.n_newlines += u32::try_from(newlines).unwrap_or(u32::MAX);
+        self.byte = byte;
+        self.n_newlines + 1
+    }
+}
+
+/// Adds a range to ascending ranges, and joins those with only white space between them.
+pub(crate) fn with_range(
+    body: &str,
+    ranges: &[Range<usize>],
+    added: Range<usize>,
+) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = ranges.to_vec();
+    all.push(added);
+    all.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::with_capacity(all.len());
+    for range in all {
+        match joined.last_mut() {
+            Some(last)
+                if range.start <= last.end || body[last.end..range.start].trim().is_empty() =>
+            {
+                last.end = last.end.max(range.end);
+            }
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// True if the shown ranges contain all of `range` except white space at its ends.
+pub(crate) fn covers(body: &str, shown: &[Range<usize>], range: &Range<usize>) -> bool {
+    let text = &body[range.clone()];
+    let (start, end) = (range.end - text.trim_start().len(), range.start + text.trim_end().len());
+    start >= end || shown.iter().any(|it| it.start <= start && end <= it.end)
+}
+
+/// Returns the shown parts of a body, each with the headings above it.
+pub(crate) fn runs<'b>(
+    body: &'b str,
+    headings: &[Heading],
+    title: &str,
+    shown: &[Range<usize>],
+) -> Vec<Run<'b>> {
+    let mut counter = CharCounter::new(body);
+    let run = |bytes: &Range<usize>| {
+        let span = counter.span(bytes.clone());
+        // A heading at the start of the run speaks for itself.
+        let own = headings.iter().any(|heading| heading.span.start == span.start);
+        let mut path = Heading::path(headings, span.start);
+        if own {
+            path.pop();
+        }
+        Run { text: &body[bytes.clone()], path: below_title(title, &path).to_vec() }
+    };
+    shown.iter().map(run).collect()
+}
