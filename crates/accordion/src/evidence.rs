@@ -14,6 +14,7 @@ use weft_model::{Chars, Heading, Span, Stop, Tokens};
 use crate::budget::Account;
 use crate::grapheme_cut::{byte_ranges, longest};
 use crate::note_content::Content;
+use crate::offer::{Offer, place};
 use crate::outline;
 use crate::query_matches::QueryMatcher;
 use crate::render::{Frames, NoteLabel, RenderedNote, Shown};
@@ -48,6 +49,8 @@ struct EvidencePacking<'a, D> {
     /// Reason to omit a candidate before any choice.
     barred: Vec<Option<OmissionReason>>,
     top: f64,
+    /// Evidence of the best passage of all candidates.
+    best_evidence: f64,
     has_focus: bool,
     query: Option<QueryMatcher>,
     account: Account<'a>,
@@ -109,11 +112,17 @@ pub(crate) fn pack<D: Document>(request: PackRequest<'_, D>) -> Result<Ledger, P
         }
     });
     let barred = barred.collect();
+    let of_note = |it: &Candidate<D>| -> f64 {
+        let passages = it.state.document().map(|it| it.passages().into_owned());
+        passages.unwrap_or_default().iter().map(|it| it.evidence).fold(0.0, f64::max)
+    };
+    let best_evidence = ranked.iter().map(of_note).fold(0.0, f64::max);
     let is_small = account.likely_chars(account.available()) < SMALL_BUDGET_CHARS;
     let packing = EvidencePacking {
         barred,
         ranked,
         top,
+        best_evidence,
         has_focus,
         query: query.and_then(|text| QueryMatcher::new(text, &limits.stop_words)),
         account,
@@ -161,30 +170,6 @@ struct NoteChoice {
 impl NoteChoice {
     fn is_included(&self) -> bool {
         !self.shown.is_empty() || self.outline.is_some()
-    }
-}
-
-/// A passage that may be chosen next.
-#[derive(Clone, Copy, PartialEq)]
-struct Offer {
-    priority: f64,
-    rank: usize,
-    passage: usize,
-    version: u32,
-}
-
-impl Eq for Offer {}
-
-impl Ord for Offer {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_priority = self.priority.total_cmp(&other.priority);
-        by_priority.then_with(|| (other.rank, other.passage).cmp(&(self.rank, self.passage)))
-    }
-}
-
-impl PartialOrd for Offer {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 
@@ -266,7 +251,7 @@ impl<D: Document> EvidencePacking<'_, D> {
 
     /// Returns the value of a passage as the first of its note.
     fn value(&self, rank: usize, passages: &[CandidatePassage], at: usize) -> f64 {
-        let best = passages.iter().map(|passage| passage.evidence).fold(0.0, f64::max);
+        let best = self.best_evidence;
         let share = if best > 0.0 { passages[at].evidence / best } else { 1.0 };
         let EvidenceSettings { evidence_share, .. } = self.settings;
         self.score(rank) * (1.0 - evidence_share + evidence_share * share)
@@ -302,6 +287,9 @@ impl<D: Document> EvidencePacking<'_, D> {
             }
         }
         let is_plain = self.form.profile == PackingProfile::Plain;
+        if let Some(first) = self.most_valuable(&offers).filter(|_| !is_plain) {
+            self.take(attempt, first, &mut offers)?;
+        }
         while let Some(offer) = offers.pop() {
             self.stop.check()?;
             let choice = &attempt.notes[offer.rank];
@@ -331,6 +319,21 @@ impl<D: Document> EvidencePacking<'_, D> {
             self.take(attempt, offer, &mut offers)?;
         }
         Ok(())
+    }
+
+    /// Returns the offer of the most valuable passage, whatever its price: an answer that most likely is one must not give way to shorter text.
+    fn most_valuable(&self, offers: &BinaryHeap<Offer>) -> Option<Offer> {
+        let value = |offer: &Offer| {
+            let document = self.ranked[offer.rank].state.document();
+            document.map_or(0.0, |it| self.value(offer.rank, &it.passages(), offer.passage))
+        };
+        let valued = offers.iter().map(|offer| (value(offer), offer));
+        let better = |best: (f64, _), next: (f64, _)| match best.0.total_cmp(&next.0) {
+            Ordering::Less => next,
+            Ordering::Equal if place(best.1) > place(next.1) => next,
+            Ordering::Equal | Ordering::Greater => best,
+        };
+        valued.reduce(better).map(|(_, offer)| *offer)
     }
 
     fn offer_all(&self, attempt: &Attempt, rank: usize, offers: &mut BinaryHeap<Offer>) {

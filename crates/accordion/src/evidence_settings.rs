@@ -47,7 +47,7 @@ pub enum Citations {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvidenceSettings {
-    /// Share of a passage's value that its evidence decides, relative to the best passage of its note; the note's score decides the rest. `0.0..=1.0`.
+    /// Share of a passage's value that its evidence decides, relative to the best passage of all notes; the note's score decides the rest. `0.0..=1.0`.
     pub evidence_share: f64,
     /// Factor on the value of each further passage of a note, `0.0..=1.0`.
     pub further_passages: f64,
@@ -68,9 +68,9 @@ impl Default for EvidenceSettings {
 impl EvidenceSettings {
     /// The default settings.
     pub const DEFAULT: Self = Self {
-        evidence_share: 0.7,
-        further_passages: 0.8,
-        price_exponent: 0.3,
+        evidence_share: 0.8,
+        further_passages: 0.7,
+        price_exponent: 0.4,
         floor: 0.1,
         citations: Citations::Inline,
     };

@@ -136,7 +136,7 @@ pub struct PassageReport {
     pub heading_path: Vec<String>,
     /// How well it answers the query, 0 to 1.
     pub evidence: f64,
-    /// Value as the first passage of its note: the note's score, reduced by how far the evidence is below that of the best passage.
+    /// Value as the first passage of its note: the note's score, reduced by how far the evidence is below that of the best passage of all notes.
     pub value: f64,
     /// Length in tokens, without a frame.
     pub tokens: Tokens,

@@ -66,6 +66,7 @@ mod grapheme_cut;
 mod ledger;
 mod limits;
 mod note_content;
+mod offer;
 mod outline;
 mod pack;
 mod pack_request;

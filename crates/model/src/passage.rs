@@ -132,7 +132,9 @@ fn paragraphs(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
         let text = line.trim();
         let is_blank = text.is_empty();
         if is_after_blank && !is_blank && fence.is_none() {
-            paragraphs.push(start..at);
+            if !body[start..at].trim().is_empty() {
+                paragraphs.push(start..at);
+            }
             start = at;
         }
         fence = match fence {

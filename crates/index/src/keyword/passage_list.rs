@@ -1,4 +1,4 @@
-//! BodyPassage list: the passages of a body as stored in the index, with their places among the positions of the text.
+//! Passage list: the passages of a body as stored in the index, with their places among the positions of the text.
 //!
 //! Encoding: five numbers for each passage, all relative to the previous passage so that they take few bits: characters skipped, length in characters, positions from the previous start, words, and the heading (`16 · positions + level`, plus 8 if nothing follows it; or 0).
 //! Two more numbers follow: positions from the last start to the end of the body, and from there to the tags.

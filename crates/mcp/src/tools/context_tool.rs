@@ -282,9 +282,10 @@ impl Display for ContextOutput {
                 cut_by.join("` and `")
             )?;
         }
-        let mut reasons = omitted.iter().map(|left| &left.reason);
-        let mut others = other_omissions.iter().map(|others| &others.reason);
-        if reasons.any(|reason| reason == NO_ROOM) || others.any(|reason| reason == NO_ROOM) {
+        let reasons = omitted.iter().map(|left| &left.reason);
+        let others = other_omissions.iter().map(|others| &others.reason);
+        let is_cut = notes.iter().any(|note| note.cut);
+        if is_cut || reasons.chain(others).any(|reason| reason == NO_ROOM) {
             writeln!(f, "A larger `budget` includes more.")?;
         }
         Ok(())

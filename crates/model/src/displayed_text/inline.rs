@@ -10,7 +10,7 @@ pub(super) struct InlineEdit {
     pub(super) display: Display,
 }
 
-/// What is displayed instead of syntax.
+/// Text displayed in place of syntax.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Display {
     Hidden,
