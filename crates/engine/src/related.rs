@@ -72,7 +72,7 @@ pub struct RelatedRequest {
 /// The focus note and its related notes, from one snapshot.
 #[derive(Clone)]
 pub struct RelatedAnswer {
-    /// The notes, as ids of [`snapshot`](Self::snapshot).
+    /// The notes, as ids of the snapshot.
     pub found: Doughnut,
     /// Texts of the notes, from the snapshot of the first page.
     pub texts: FocusTexts,

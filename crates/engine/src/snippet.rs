@@ -15,7 +15,7 @@ use crate::analyzer_pool::AnalyzerPool;
 /// A part of a body, cut between words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The [displayed text](weft_model::displayed_text): without Markdown syntax, one line per paragraph, list item or table row.
+    /// The [displayed text](fn@weft_model::displayed_text): without Markdown syntax, one line per paragraph, list item or table row.
     pub text: String,
     /// Start in the body, in characters.
     pub start: u32,

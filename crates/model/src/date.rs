@@ -52,7 +52,7 @@ pub fn moment(text: &str) -> Option<WrittenDate> {
     Some(WrittenDate { civil, instant, has_zone: false })
 }
 
-/// Parses the date of a note, [written](written) or [counted](counted).
+/// Parses the date of a note, [written] or [counted].
 #[must_use]
 pub fn of_note(text: &str) -> Option<WrittenDate> {
     written(text).or_else(|| counted(text))
