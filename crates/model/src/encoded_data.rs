@@ -121,7 +121,7 @@ fn long_block(bytes: &[u8], (range, n_lines): &(Range<usize>, usize)) -> Option<
     (*n_lines + usize::from(is_last) > 1 || range.len() > MAX_WORD).then_some(range.start..end)
 }
 
-/// Returns the run of base64 letters around `at` that starts at `from` or later; empty if there is none.
+/// Returns the run of base64 letters around `at` that starts at `from` or later; an empty range if `at` is not in such a run.
 fn run_around(bytes: &[u8], from: usize, at: usize) -> Range<usize> {
     let at = at.max(from);
     let before = bytes[from..at].iter().rev().take_while(|byte| is_of_base64(**byte)).count();

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::Heading;
 use crate::text::byte_of_char;
 
-/// Length in bytes up to which a passage takes in the next paragraph of its section.
+/// Minimum length in bytes; a shorter passage is extended by the next paragraph of its section.
 ///
 /// Bytes rather than characters, because scripts with longer encodings say more in one character.
 const MIN_BYTES: usize = 300;

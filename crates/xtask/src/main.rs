@@ -69,7 +69,7 @@ fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// Prints every breach of layers and rules, and every broken link; returns true if there is none.
+/// Prints every breach of layers and rules, and every broken link; returns true if it finds no breach.
 fn tidy(root: &Path) -> anyhow::Result<bool> {
     let mut breaches = layers::breaches(&manifest::members(root)?);
     let files = tidy::tracked(root)?;

@@ -25,7 +25,7 @@ pub struct Scoring {
     pub tags: f64,
     /// Weight of an occurrence in the names of the folders that hold the file.
     pub folders: f64,
-    /// Weight of an occurrence in a property of the frontmatter that is none of the above.
+    /// Weight of an occurrence in any other property of the frontmatter.
     pub properties: f64,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct PrefixExpansion {
     pub(super) is_cut: bool,
 }
 
-/// Returns the indexed terms that begin with `word`; if there are none, the longest term that it extends by an ending.
+/// Returns the indexed terms that begin with `word`; if no term does, the longest term that `word` extends by an ending.
 pub(super) fn prefix_expansion(
     reader: &KeywordReader,
     word: &QueryWord,

@@ -117,7 +117,7 @@ pub(super) struct WatchedVault {
     pub(super) outdated: bool,
     /// True if links let a change under one path appear under another path.
     pub(super) has_path_aliases: bool,
-    /// Identity of the folder at `root`; `None` if there is none, or before the first scan.
+    /// Identity of the folder at `root`; `None` if no folder exists, or before the first scan.
     identity: Option<(u64, u64)>,
     /// True if the watcher may have stopped, at least for some folders.
     pub(super) unwatched: bool,

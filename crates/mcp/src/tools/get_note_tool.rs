@@ -402,7 +402,7 @@ impl Display for NoteLinkEntry {
     }
 }
 
-/// Writes a line of names and the number of further ones; nothing if there are none.
+/// Writes a line of names and the number of further names; writes no line for an empty list.
 fn listed(f: &mut Formatter<'_>, what: &str, names: &[String], n: usize) -> fmt::Result {
     match (names, n - names.len()) {
         ([], _) => Ok(()),
