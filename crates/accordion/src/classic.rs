@@ -1,11 +1,10 @@
 //! Profile `classic`: decides one candidate after the other, best first, by its share of the top score.
 
-use std::cmp::Ordering;
-
 use weft_model::{Chars, Span, Stop, Tokens};
 
 use crate::budget::Account;
 use crate::note_content::Content;
+use crate::pack_request::RankedCandidates;
 use crate::query_matches::QueryMatcher;
 use crate::render::{NoteLabel, below_title};
 use crate::snippet::Anchor;
@@ -55,7 +54,7 @@ impl<'a, D: Document> ClassicPacking<'a, D> {
     pub(crate) fn new(request: PackRequest<'a, D>) -> Result<Self, PackError> {
         let PackRequest {
             focus,
-            mut candidates,
+            candidates,
             query,
             budget,
             meter,
@@ -69,16 +68,7 @@ impl<'a, D: Document> ClassicPacking<'a, D> {
         } = request;
         limits.problems().next().map_or(Ok(()), Err)?;
         let account = Account::new(budget, meter)?;
-        if let Some(odd) = focus.iter().chain(&candidates).find(|odd| !odd.score.is_finite()) {
-            return Err(PackError::Score { uri: odd.uri.clone(), score: odd.score });
-        }
-        // Finite scores are comparable, and −0 equals 0.
-        let best_first = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-        candidates.sort_by(|a, b| best_first(a.score, b.score).then_with(|| a.uri.cmp(&b.uri)));
-        let best = candidates.first().into_iter().chain(&focus).map(|best| best.score);
-        let top = best.reduce(f64::max).unwrap_or(0.0);
-        let has_focus = focus.is_some();
-        let ranked = focus.into_iter().chain(candidates).collect();
+        let RankedCandidates { ranked, has_focus, top } = RankedCandidates::new(focus, candidates)?;
         let state = PackingState {
             plan: Plan::new(account.available(), limits),
             n_decided: 0,

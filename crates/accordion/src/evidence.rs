@@ -16,6 +16,7 @@ use crate::grapheme_cut::{byte_ranges, longest};
 use crate::note_content::Content;
 use crate::offer::{Offer, place};
 use crate::outline;
+use crate::pack_request::RankedCandidates;
 use crate::query_matches::QueryMatcher;
 use crate::render::{Frames, NoteLabel, RenderedNote, Shown};
 use crate::sentences::{self, best_unit, units};
@@ -74,7 +75,7 @@ struct Form {
 pub(crate) fn pack<D: Document>(request: PackRequest<'_, D>) -> Result<Ledger, PackError> {
     let PackRequest {
         focus,
-        mut candidates,
+        candidates,
         query,
         budget,
         meter,
@@ -88,15 +89,7 @@ pub(crate) fn pack<D: Document>(request: PackRequest<'_, D>) -> Result<Ledger, P
     } = request;
     limits.problems().chain(evidence.problems()).next().map_or(Ok(()), Err)?;
     let account = Account::new(budget, meter)?;
-    if let Some(odd) = focus.iter().chain(&candidates).find(|odd| !odd.score.is_finite()) {
-        return Err(PackError::Score { uri: odd.uri.clone(), score: odd.score });
-    }
-    let best_first = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-    candidates.sort_by(|a, b| best_first(a.score, b.score).then_with(|| a.uri.cmp(&b.uri)));
-    let best = candidates.first().into_iter().chain(&focus).map(|best| best.score);
-    let top = best.reduce(f64::max).unwrap_or(0.0);
-    let has_focus = focus.is_some();
-    let ranked: Vec<Candidate<D>> = focus.into_iter().chain(candidates).collect();
+    let RankedCandidates { ranked, has_focus, top } = RankedCandidates::new(focus, candidates)?;
     let mut seen = HashSet::new();
     let barred = ranked.iter().enumerate().map(|(rank, candidate)| {
         let is_focus = has_focus && rank == 0;
@@ -112,9 +105,9 @@ pub(crate) fn pack<D: Document>(request: PackRequest<'_, D>) -> Result<Ledger, P
         }
     });
     let barred = barred.collect();
-    let of_note = |it: &Candidate<D>| -> f64 {
-        let passages = it.state.document().map(|it| it.passages().into_owned());
-        passages.unwrap_or_default().iter().map(|it| it.evidence).fold(0.0, f64::max)
+    let of_note = |it: &Candidate<D>| {
+        let document = it.state.document();
+        document.map_or(0.0, |it| it.passages().iter().map(|it| it.evidence).fold(0.0, f64::max))
     };
     let best_evidence = ranked.iter().map(of_note).fold(0.0, f64::max);
     let is_small = account.likely_chars(account.available()) < SMALL_BUDGET_CHARS;

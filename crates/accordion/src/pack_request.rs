@@ -1,12 +1,14 @@
 //! The request to pack a context: candidates, their texts, and the limits.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use weft_model::text::CharCounter;
 use weft_model::{Chars, Heading, Note, Span, Stop, Uri, passages};
 
 use crate::{
-    ContextBudget, ContextLimits, EvidenceSettings, Meter, Order, PackingProfile, Rendering,
+    ContextBudget, ContextLimits, EvidenceSettings, Meter, Order, PackError, PackingProfile,
+    Rendering,
 };
 
 /// A passage of a note.
@@ -144,6 +146,34 @@ pub struct Candidate<D> {
     pub via: Option<String>,
     /// True if the note can be included.
     pub state: CandidateState<D>,
+}
+
+/// The candidates of a request in the order of rank.
+pub(crate) struct RankedCandidates<D> {
+    /// The focus note, then best first, ties by uri.
+    pub(crate) ranked: Vec<Candidate<D>>,
+    pub(crate) has_focus: bool,
+    /// The highest score, that of the focus note included; 0 without candidates.
+    pub(crate) top: f64,
+}
+
+impl<D> RankedCandidates<D> {
+    /// Ranks candidates. Fails on a score that is not finite.
+    pub(crate) fn new(
+        focus: Option<Candidate<D>>,
+        mut candidates: Vec<Candidate<D>>,
+    ) -> Result<Self, PackError> {
+        if let Some(odd) = focus.iter().chain(&candidates).find(|odd| !odd.score.is_finite()) {
+            return Err(PackError::Score { uri: odd.uri.clone(), score: odd.score });
+        }
+        // Finite scores are comparable, and −0 equals 0.
+        let best_first = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
+        candidates.sort_by(|a, b| best_first(a.score, b.score).then_with(|| a.uri.cmp(&b.uri)));
+        let best = candidates.first().into_iter().chain(&focus).map(|best| best.score);
+        let top = best.reduce(f64::max).unwrap_or(0.0);
+        let has_focus = focus.is_some();
+        Ok(Self { ranked: focus.into_iter().chain(candidates).collect(), has_focus, top })
+    }
 }
 
 /// Request to pack a context.

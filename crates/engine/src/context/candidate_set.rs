@@ -323,7 +323,6 @@ impl Engine {
             ..candidate(snapshot, hit.id, beside(hit.score))
         }));
         set.truncated_by.extend(ranking.truncated.then_some(ContextSource::Query));
-        set.warn(&ranking.warnings);
     }
 
     /// Adds what a profile needs to choose parts of the notes: their passages with evidence, or their chunks most similar to the query.
