@@ -211,6 +211,22 @@ mod tests {
     }
 
     #[test]
+    fn every_reason_of_an_error_is_documented() {
+        let files = tidy::tracked(root()).unwrap();
+        let page = files.iter().find(|file| file.path == "docs/clients.md").unwrap();
+        let statuses = files.iter().find(|file| file.path == "crates/daemon/src/status.rs");
+        let is_reason = |text: &&str| {
+            text.len() > 3 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        };
+        let reasons: Vec<&str> = statuses.unwrap().text.split('"').filter(is_reason).collect();
+        assert!(reasons.contains(&"UNKNOWN_NOTE"), "{reasons:?}");
+        for reason in reasons {
+            let is_documented = page.text.contains(&format!("`{reason}`"));
+            assert!(is_documented, "docs/clients.md does not mention the reason {reason}");
+        }
+    }
+
+    #[test]
     fn broken_links_outside_of_code_are_reported() {
         let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let page = "[a](../Cargo.toml) [b](other.md#two-words) ![c](none.svg)\n```\n[d](none)\n```\n\
