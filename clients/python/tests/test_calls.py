@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import inspect
 import re
 import socket
+import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from daemons import MAX_STREAMS, READ_TOKEN, REPOSITORY, WRITE_TOKEN, Daemon
@@ -228,7 +229,6 @@ def test_abandoned_streams_are_closed(notes: Noteweft, leave: str) -> None:
         if leave == "loop":
             for _ in notes.watch_generations(timeout=30):
                 break
-            gc.collect()
         elif leave == "with":
             with notes.watch_generations(timeout=30) as stream:
                 next(stream)
@@ -328,3 +328,20 @@ def test_async_token_over_tls(protected: Daemon) -> None:
             assert (await notes.search("leap second")).hits
 
     asyncio.run(main())
+
+
+def test_search_by_meaning_with_the_bundled_model(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path)
+    daemon.start(model="bundled")
+    try:
+        with Noteweft.connect(daemon.address, timeout=120) as notes:
+            *_, last = notes.reindex(timeout=120)
+            assert last.done
+            while notes.status().pending_vector_count:
+                time.sleep(0.1)
+            # The note mentions summits and beaches only.
+            answer = notes.search("Do people in the mountains age faster?", mode="vector", limit=5)
+            assert "Time dilation" in [hit.title for hit in answer.hits]
+            assert not answer.warnings
+    finally:
+        daemon.stop()
