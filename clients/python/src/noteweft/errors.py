@@ -137,7 +137,8 @@ def from_status(
             retry_after = retry.retry_delay.ToTimedelta().total_seconds()
     text = message or code.name.lower().replace("_", " ")
     if code is grpc.StatusCode.UNAVAILABLE and not reason:
-        text = f"no daemon responds at {address}: {text}; start one with `weft serve FOLDER`, or pass its address"
+        cause = text.rpartition("last error: UNKNOWN: ")[2] or text
+        text = f"no daemon responds at {address}: {cause}; start one with `weft serve FOLDER`, or pass its address"
     kind = _BY_CODE.get(code, NoteweftError)
     return kind(
         text, code=code.name, reason=reason, metadata=metadata, field=field, retry_after=retry_after

@@ -9,6 +9,7 @@ for node in retriever.retrieve("Why did sailors need a clock?"):
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from llama_index.core.callbacks import CallbackManager
@@ -45,7 +46,7 @@ class NoteweftRetriever(BaseRetriever):
 
         Args:
             client: Connection to the daemon; `Noteweft.connect()` if absent.
-            async_client: Connection for asynchronous calls; they use `client` if absent, and block the event loop.
+            async_client: Connection for asynchronous calls; they use `client` in a thread if absent.
             budget: Budget in tokens for all nodes together.
             limit: Maximum number of notes; the setting `context.candidates` if absent.
             filter: Notes to retrieve from.
@@ -64,7 +65,7 @@ class NoteweftRetriever(BaseRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if self._async_client is None:
-            return self._retrieve(query_bundle)
+            return await asyncio.to_thread(self._retrieve, query_bundle)
         answer = await self._async_client.assemble(query_bundle.query_str, **self._arguments)
         return _nodes(answer)
 
