@@ -73,6 +73,8 @@ test("version is that of the workspace and the daemon", async () => {
   const own = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { version: string };
   assert.equal(/^version = "(.+)"$/m.exec(manifest)?.[1], own.version);
   assert.equal((await notes.status({})).version, own.version);
+  const readme = readFileSync(join(PACKAGE, "README.md"), "utf8");
+  assert.ok(readme.includes(`noteweft-client-${own.version}.tgz`));
 });
 
 test("search returns hits with passages", async () => {
