@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from daemons import Daemon, with_credentials
+from daemons import MAX_STREAMS, Daemon, with_credentials
 
 from noteweft import Noteweft
 
@@ -14,6 +14,15 @@ from noteweft import Noteweft
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """A daemon without a model and without credentials."""
     running = Daemon(tmp_path_factory.mktemp("open"))
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon with few places for streams."""
+    running = Daemon(tmp_path_factory.mktemp("small"), (f"server.max_streams={MAX_STREAMS}",))
     running.start()
     yield running
     running.stop()

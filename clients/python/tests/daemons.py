@@ -18,7 +18,7 @@ EXAMPLE = REPOSITORY / "examples" / "timekeeping"
 READ_TOKEN = "token-that-may-only-read"
 WRITE_TOKEN = "token-that-may-also-write"
 
-#: Maximum number of open streams; few, so that tests notice streams that are not closed.
+#: Maximum number of open streams of a daemon that is to notice streams that are not closed.
 MAX_STREAMS = 4
 
 #: Time in seconds within which a daemon must be ready.
@@ -62,7 +62,7 @@ class Daemon:
         if not self.vault.exists():
             shutil.copytree(EXAMPLE, self.vault)
         log = self.folder / "log"
-        settings = [f"embedding.model={model}", f"server.max_streams={MAX_STREAMS}", *self.settings]
+        settings = [f"embedding.model={model}", *self.settings]
         arguments = [
             "serve",
             str(self.vault),

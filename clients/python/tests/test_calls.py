@@ -225,33 +225,64 @@ def test_put_respects_the_expected_content(notes: Noteweft) -> None:
     notes.delete_note("Expected")
 
 
-@pytest.mark.parametrize("leave", ["loop", "with", "close"])
-def test_abandoned_streams_are_closed(notes: Noteweft, leave: str) -> None:
-    for _ in range(3 * MAX_STREAMS):
-        if leave == "loop":
-            for _ in notes.watch_generations(timeout=30):
-                break
-        elif leave == "with":
-            with notes.watch_generations(timeout=30) as stream:
-                next(stream)
-        else:
-            stream = notes.watch_generations(timeout=30)
+def open_stream(notes: Noteweft) -> noteweft.Stream[v1.WatchGenerationsResponse]:
+    """Opens a stream, as soon as the daemon has noticed that earlier ones are closed."""
+    end = time.monotonic() + 5
+    while True:
+        stream = notes.watch_generations(timeout=30)
+        try:
             next(stream)
+        except noteweft.ResourceExhausted:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return stream
+
+
+@pytest.mark.parametrize("leave", ["loop", "with", "close"])
+def test_abandoned_streams_are_closed(small: Daemon, leave: str) -> None:
+    with Noteweft.connect(small.address) as notes:
+        for _ in range(3 * MAX_STREAMS):
+            stream = open_stream(notes)
+            if leave == "loop":
+                del stream
+            elif leave == "with":
+                with stream:
+                    pass
+                assert next(stream, None) is None
+            else:
+                stream.close()
+                assert next(stream, None) is None
+
+
+def test_too_many_streams_are_refused(small: Daemon) -> None:
+    with Noteweft.connect(small.address) as notes:
+        streams = [open_stream(notes) for _ in range(MAX_STREAMS)]
+        surplus = notes.watch_generations(timeout=30)
+        with pytest.raises(noteweft.ResourceExhausted) as caught:
+            next(surplus)
+        assert caught.value.reason == "TOO_MANY_STREAMS"
+        for stream in streams:
             stream.close()
-            assert next(stream, None) is None
 
 
-def test_too_many_streams_are_refused(notes: Noteweft) -> None:
-    streams = []
-    for _ in range(MAX_STREAMS):
-        streams.append(notes.watch_generations(timeout=30))
-        next(streams[-1])
-    surplus = notes.watch_generations(timeout=30)
-    with pytest.raises(noteweft.ResourceExhausted) as caught:
-        next(surplus)
-    assert caught.value.reason == "TOO_MANY_STREAMS"
-    for stream in streams:
-        stream.close()
+def test_abandoned_async_streams_are_closed(small: Daemon) -> None:
+    async def main() -> None:
+        async with AsyncNoteweft.connect(small.address) as notes:
+            for _ in range(3 * MAX_STREAMS):
+                end = time.monotonic() + 5
+                while True:
+                    stream = notes.watch_generations(timeout=30)
+                    try:
+                        assert (await anext(stream)).generation > 0
+                        break
+                    except noteweft.ResourceExhausted:
+                        assert time.monotonic() < end
+                        await asyncio.sleep(0.01)
+                del stream
+
+    asyncio.run(main())
 
 
 def run(daemon: Daemon, test: Callable[[AsyncNoteweft], Awaitable[None]]) -> None:
@@ -300,9 +331,10 @@ def test_async_pages_and_streams(daemon: Daemon) -> None:
         async for part in notes.assemble_stream("leap second", budget=800):
             joined.MergeFrom(part)
         assert joined == await notes.assemble("leap second", budget=800)
-        for _ in range(3 * MAX_STREAMS):
-            async with notes.watch_generations() as generations:
-                assert (await anext(generations)).generation > 0
+        async with notes.watch_generations() as generations:
+            assert (await anext(generations)).generation > 0
+        with pytest.raises(StopAsyncIteration):
+            await anext(generations)
         async with notes.watch_query(
             v1.SearchRequest(query="astrolabium"), min_interval_ms=0
         ) as updates:
