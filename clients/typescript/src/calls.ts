@@ -62,17 +62,13 @@ function unary(call: Unary, deadline: CallOptions, address: string): Unary {
   };
 }
 
-/** Converts the errors of a stream, and ends it when its reader leaves the loop. */
+/** Converts the errors of a stream. Connect ends the stream when its reader leaves the loop. */
 function streaming(call: Streaming, address: string): Streaming {
   return async function* (request, options) {
-    const ended = new AbortController();
-    const signals = [ended.signal, ...(options?.signal ? [options.signal] : [])];
     try {
-      yield* call(request, { ...options, signal: AbortSignal.any(signals) });
+      yield* call(request, options);
     } catch (thrown) {
       throw new NoteweftError(thrown, address);
-    } finally {
-      ended.abort();
     }
   };
 }
