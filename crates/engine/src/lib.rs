@@ -50,11 +50,12 @@ pub use notes::{
 pub use related::{FocusTexts, RelatedAnswer, RelatedRequest, RelatedSettings};
 pub use search::{
     Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
-    Hit, MAX_SNIPPETS, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest,
-    Via, WhyNotAnswer, WhyNotRequest,
+    Hit, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest, Via,
+    WhyNotAnswer, WhyNotRequest,
 };
 pub use settings::{
-    Activation, BridgeSettings, ClassicSettings, EngineSettings, Profile, TopicSettings,
+    Activation, BridgeSettings, ClassicSettings, EngineSettings, MAX_SNIPPETS, Profile,
+    TopicSettings,
 };
 pub use siblings::{SiblingView, SiblingsAnswer, SiblingsRequest};
 pub use snippet::Snippet;

@@ -6,7 +6,8 @@ use weft_graph::centrality::Measure;
 use weft_graph::topics;
 use weft_model::settings::Problems;
 
-use crate::MAX_SNIPPETS;
+/// Maximum number of snippets per hit.
+pub const MAX_SNIPPETS: usize = 100;
 
 /// Search settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

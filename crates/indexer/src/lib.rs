@@ -35,6 +35,7 @@ mod parallel_map;
 pub mod parse;
 mod past_snapshots;
 mod plain_text;
+mod retry_delay;
 pub mod scan;
 mod shared_status;
 mod startup;
@@ -45,13 +46,13 @@ mod write_request;
 mod writer;
 
 pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
+pub use embed::Model;
 pub use file_watcher::{WatchMode, WatchOptions};
 pub use index_settings::{IndexError, IndexSettings, Rescan, VaultSettings};
 pub use index_status::{
     FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState,
 };
 pub use indexer::Indexer;
-pub use model_migration::Model;
 pub use write_request::{
     Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,
 };

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::Sender;
 use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::notes::{Change, NoteEntry, NoteTable};
 use weft_index::{EmbeddingStore, Reader, Snapshot, StoreError};
@@ -13,36 +12,17 @@ use weft_model::{Chunk, Note, NoteId, NoteMap, TextHash};
 
 use crate::IndexSettings;
 use crate::chunk::{ChunkLimits, chunks, embedded_texts};
-use crate::embed::{EmbeddingSettings, ModelOpener, ModelSelection};
+use crate::embed::{Model, ModelOpener};
 use crate::index_status::NextModel;
+use crate::retry_delay::RETRY;
 use crate::shared_status::SharedStatus;
-use crate::writer::{ChunkRef, EmbeddedBatch, Event, RETRY, embed};
+use crate::writer::{ChunkRef, EmbeddedBatch, embed};
 
 /// Interval at which a waiting thread checks for cancellation.
 const CANCEL_POLL: Duration = Duration::from_millis(50);
 
 /// Error shown after the migration thread panicked.
 const PANICKED: &str = "the migration stopped because of a bug; the present model continues to serve, and the next start tries again";
-
-/// An embedding model, and its settings if they are known.
-#[derive(Clone)]
-pub struct Model {
-    /// Computes the vectors.
-    pub embedder: Arc<dyn Embedder>,
-    /// Settings to open it again; `None` for a model that is not stored.
-    pub settings: Option<EmbeddingSettings>,
-}
-
-impl From<Option<Arc<dyn Embedder>>> for ModelSelection {
-    fn from(embedder: Option<Arc<dyn Embedder>>) -> Self {
-        let configured = embedder.clone();
-        Self {
-            serving: embedder.map(|embedder| Model { embedder, settings: None }),
-            next: None,
-            configured,
-        }
-    }
-}
 
 /// The next model with its vectors, ready for the switch.
 pub(crate) struct MigratedModel {
@@ -97,7 +77,7 @@ impl CancelFlag {
 }
 
 impl ModelMigration {
-    /// Opens the next model as soon as it is available, embeds all notes, and sends the result to the writer as [`Event::MigrationFinished`].
+    /// Opens the next model as soon as it is available, embeds all notes, and passes the result to `finished`.
     ///
     /// If the present index has no vectors, the writer gets the model at once.
     pub(crate) fn start(
@@ -105,17 +85,14 @@ impl ModelMigration {
         reader: Reader,
         settings: IndexSettings,
         shared: SharedStatus,
-        events: Sender<Event>,
+        finished: impl FnOnce(Box<MigratedModel>) + Send + 'static,
     ) -> Result<Self, StoreError> {
         let cancelled = Arc::new(CancelFlag::default());
         let task = MigrationTask { reader, settings, shared, cancelled: Arc::clone(&cancelled) };
         let run = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| task.run(open)));
             match outcome {
-                // A stopped writer needs no model.
-                Ok(Some(migrated)) => {
-                    drop(events.send(Event::MigrationFinished(Box::new(migrated))));
-                }
+                Ok(Some(migrated)) => finished(Box::new(migrated)),
                 Ok(None) => {}
                 Err(_) => task.set_status(None, Some(PANICKED.to_owned())),
             }

@@ -10,37 +10,6 @@ use crate::rust_source::Source;
 /// A module as a path from the root of its crate: `[]` for the root itself.
 type Module = Vec<String>;
 
-/// Imports that still close a cycle, by crate, importing file and imported file. The list may only shrink: an import that is gone must leave it.
-const KNOWN: &[(&str, &str, &str)] = &[
-    ("engine", "search/messages.rs", "search/explain.rs"),
-    ("engine", "settings.rs", "search/mod.rs"),
-    ("engine", "walk/path_costs.rs", "walk/messages.rs"),
-    ("index", "notes/note_table.rs", "notes/link_names.rs"),
-    ("index", "notes/resolve.rs", "notes/link_names.rs"),
-    ("index", "notes/slots.rs", "notes/note_table.rs"),
-    ("index", "notes/table_file.rs", "notes/link_names.rs"),
-    ("index", "notes/table_file.rs", "notes/note_table.rs"),
-    ("index", "notes/vault_stats.rs", "notes/note_table.rs"),
-    ("index", "vector/vector_index.rs", "vector/graph_search.rs"),
-    ("indexer", "embed/rten_embedder.rs", "embed/bundled_model.rs"),
-    ("indexer", "embed/text_tokenizer.rs", "embed/bundled_model.rs"),
-    ("indexer", "model_migration.rs", "embed/model_selection.rs"),
-    ("indexer", "writer/checkpoint.rs", "writer/mod.rs"),
-    ("indexer", "writer/embedding_backlog.rs", "writer/mod.rs"),
-    ("indexer", "writer/interrupted_move.rs", "writer/mod.rs"),
-    ("indexer", "writer/keyword_pipeline.rs", "writer/mod.rs"),
-    ("indexer", "writer/mod.rs", "embed/model_selection.rs"),
-    ("indexer", "writer/mod.rs", "model_migration.rs"),
-    ("indexer", "writer/model_switch.rs", "embed/model_selection.rs"),
-    ("indexer", "writer/model_switch.rs", "model_migration.rs"),
-    ("indexer", "writer/model_switch.rs", "writer/mod.rs"),
-    ("indexer", "writer/publish.rs", "writer/mod.rs"),
-    ("indexer", "writer/rescan.rs", "writer/missing_notes.rs"),
-    ("indexer", "writer/vault_scans.rs", "writer/mod.rs"),
-    ("indexer", "writer/vector_pipeline.rs", "writer/mod.rs"),
-    ("indexer", "writer/vector_state.rs", "writer/mod.rs"),
-];
-
 /// Returns one line per group of files that import each other, with a shortest cycle through the first of them.
 pub(crate) fn breaches(sources: &[Source]) -> Vec<String> {
     let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
@@ -98,11 +67,7 @@ impl<'s> ImportGraph<'s> {
             let paths = qualified_paths(&source.code);
             let targets = paths.iter().filter_map(|path| graph.file_of(&absolute(module, path)?));
             let targets = targets.filter(|target| target != module);
-            let is_known = |target: &Module| {
-                let target = graph.files[target].path.as_str();
-                KNOWN.contains(&(source.krate.as_str(), source.path.as_str(), target))
-            };
-            graph.imports.insert(module.clone(), targets.filter(|to| !is_known(to)).collect());
+            graph.imports.insert(module.clone(), targets.collect());
         }
         graph
     }

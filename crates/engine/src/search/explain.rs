@@ -4,83 +4,11 @@ use std::time::{Duration, Instant};
 
 use weft_gars::Weights;
 use weft_index::Snapshot;
-use weft_model::{NoteId, Uri};
+use weft_model::NoteId;
 
 use super::prepared_query::{CandidatePool, PreparedQuery};
-use super::{Lifts, Origin};
+use super::{ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Lifts};
 use crate::settings::Profile;
-
-/// Details of a ranking. Equal requests on one generation have equal explanations, except for the times.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Explanation {
-    /// Ranking profile.
-    pub profile: Profile,
-    /// Weight of each signal; they sum to 1.
-    pub weights: Weights,
-    /// Share of the vector score in each similarity; the keyword score has the rest.
-    pub vector_share: f64,
-    /// Share of the query that the model's vocabulary covers, in `0.0..=1.0`. The configured share of the vector score shrinks by it.
-    pub vocabulary_coverage: f64,
-    /// Words of the query in order, without stop words.
-    pub words: Vec<ExplainedWord>,
-    /// Words of the query as typed, with their accents, signs or capitals, that notes contain in this form.
-    pub exact_words: Vec<ExplainedWord>,
-    /// Hits whose connections were followed, most similar first.
-    pub seeds: Vec<ExplainedSeed>,
-    /// Number of hits above the floor that exceed the limit on seeds; 0 in profile `bridge`, which has no floor.
-    pub n_omitted_seeds: usize,
-    /// Minimum similarity of a hit that activates others; 0 without a floor, as in profile `bridge` and with activation by share of neighbors.
-    pub activation_floor: f64,
-    /// Minimum similarity of a hit whose neighbors are ranked too; 0 without a floor.
-    pub expansion_floor: f64,
-    /// All candidates, by uri.
-    pub candidates: Vec<ExplainedCandidate>,
-    /// Duration of each stage, in the order they ran.
-    pub stages: Vec<(&'static str, Duration)>,
-}
-
-/// A word of the query.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExplainedWord {
-    /// The word as typed.
-    pub word: String,
-    /// Number of occurrences in the query.
-    pub count: u32,
-    /// Number of notes that contain it.
-    pub n_notes: u32,
-    /// Inverse document frequency.
-    pub idf: f64,
-    /// Indexed terms that it stands for because they begin with it or are one edit away.
-    pub expansions: Vec<String>,
-}
-
-/// A hit whose connections were followed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExplainedSeed {
-    /// Uri of the hit.
-    pub uri: Uri,
-    /// Similarity of the hit.
-    pub similarity: f64,
-    /// Number of distinct neighbors.
-    pub degree: u32,
-    /// Rare words of the hit that were followed, highest weight first.
-    pub words: Vec<String>,
-    /// Number of notes reached from the hit.
-    pub n_reached: usize,
-    /// True if only some of its links were followed.
-    pub is_cut: bool,
-}
-
-/// A candidate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExplainedCandidate {
-    /// Uri of the candidate.
-    pub uri: Uri,
-    /// Similarity of the candidate.
-    pub similarity: f64,
-    /// How the candidate was found.
-    pub origin: Origin,
-}
 
 /// A seed before it is converted for the explanation.
 #[derive(Clone, Debug)]

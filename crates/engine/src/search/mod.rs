@@ -25,22 +25,19 @@ use weft_index::keyword::{
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
 
+use crate::settings::MAX_SNIPPETS;
 use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile, Warning, WarningCode};
-pub use explain::{ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation};
 use explain::{Seed, Stages, explanation};
 pub use messages::{
-    Connection, DisabledSignals, Hit, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest,
-    Via,
+    Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
+    Hit, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest, Via,
 };
 use prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 pub use why_not::{MissReason, WhyNotAnswer, WhyNotRequest};
 
 /// Maximum number of hits per answer.
 pub(crate) const MAX_LIMIT: usize = 1000;
-
-/// Maximum number of snippets per hit.
-pub const MAX_SNIPPETS: usize = 100;
 
 /// Effects of connections on the notes around the best hits.
 #[derive(Debug, Default)]

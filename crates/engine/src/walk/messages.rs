@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use weft_graph::Degrees;
-use weft_graph::walk::{Direction, EdgeCosts, EdgeFilter, EdgeLabel, LimitKind, TreeLimits};
+use weft_graph::walk::{Direction, EdgeFilter, EdgeLabel, LimitKind, TreeLimits};
 use weft_model::{LinkSource, Uri};
 
-use super::FollowOptions;
 #[cfg(doc)]
-use super::{MAX_NOTE_VALUE, WalkSettings};
+use super::WalkSettings;
+use super::{FollowOptions, PathCosts};
 use crate::notes::NoteRef;
 use crate::{Filter, Warning};
 
@@ -151,15 +151,6 @@ pub struct PathWalkRequest {
     pub costs: Option<PathCosts>,
     /// Optional parts of the answer.
     pub view: ViewOptions,
-}
-
-/// Costs of the steps of a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PathCosts {
-    /// Costs of edges.
-    pub edges: EdgeCosts,
-    /// Property with the value of a note, 0 to [`MAX_NOTE_VALUE`]; entering a note costs the difference to that maximum.
-    pub value_property: Option<String>,
 }
 
 /// The result of a path search, with or without a path.

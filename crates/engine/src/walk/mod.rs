@@ -20,11 +20,11 @@ use weft_model::{NoteBits, NoteId};
 
 pub use messages::{
     CyclesAnswer, CyclesRequest, EdgeSource, LinkCycle, Neighbor, NeighborsAnswer,
-    NeighborsRequest, PathAnswer, PathCosts, PathWalkRequest, SubgraphAnswer, SubgraphRequest,
-    TreeAnswer, TreeStep, TreeWalkRequest, UnresolvedEdge, ViewOptions, WalkEdge, WalkNode,
+    NeighborsRequest, PathAnswer, PathWalkRequest, SubgraphAnswer, SubgraphRequest, TreeAnswer,
+    TreeStep, TreeWalkRequest, UnresolvedEdge, ViewOptions, WalkEdge, WalkNode,
 };
 pub use paged_lists::{OrphansRequest, UnresolvedAnswer, UnresolvedRequest};
-pub use path_costs::MAX_NOTE_VALUE;
+pub use path_costs::{MAX_NOTE_VALUE, PathCosts};
 
 use crate::{Engine, EngineError, Filter, Warning, notes, resolve_note};
 use answer_builder::AnswerBuilder;

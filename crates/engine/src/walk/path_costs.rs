@@ -2,15 +2,23 @@
 
 use std::cell::RefCell;
 
-use weft_graph::walk::EdgeRef;
+use weft_graph::walk::{EdgeCosts, EdgeRef};
 use weft_index::Snapshot;
 use weft_model::{NoteId, NoteMap, Value, fold};
 
-use super::PathCosts;
 use crate::filter::value_of;
 
 /// The value of a note that costs nothing to enter.
 pub const MAX_NOTE_VALUE: u32 = 100;
+
+/// Costs of the steps of a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathCosts {
+    /// Costs of edges.
+    pub edges: EdgeCosts,
+    /// Property with the value of a note, 0 to [`MAX_NOTE_VALUE`]; entering a note costs the difference to that maximum.
+    pub value_property: Option<String>,
+}
 
 /// Returns the cost function of a step: the cost of its edge, plus the missing value of the note it leads to.
 pub(super) fn step_costs(

@@ -6,7 +6,7 @@ use weft_model::id::without_markdown_extension;
 use weft_model::text::nfc;
 use weft_model::{NoteId, NotePath, Target, TargetSyntax, Uri, fold, similar_names};
 
-use super::link_names::last_segment;
+use super::path_segments::last_segment;
 use super::resolve::{LinkContext, MatchQuality, NameMatcher, Resolution};
 use super::{NoteTable, VaultId, VaultInfo};
 

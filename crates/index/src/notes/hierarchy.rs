@@ -8,8 +8,8 @@ use weft_graph::NodeSpec;
 use weft_model::id::{FOLDER_NOTES, folder_of};
 use weft_model::{LinkSource, NoteId, NotePath, fold};
 
-use super::link_names::last_segment;
 use super::name_index::vault_key;
+use super::path_segments::{folder_name, folder_named_by, last_segment};
 use super::slots::TableSlot;
 use super::{NoteEntry, NoteTable, VaultId};
 
@@ -174,15 +174,9 @@ impl NoteTable {
         [Some(format!("{path}/")), inside, longer].into_iter().flatten()
     }
 
-    /// Returns the name of the folder that the note at `path` represents by its file name; empty for the root.
-    pub(super) fn folder_named_by(path: &NotePath) -> Option<&str> {
-        let is_inside = FOLDER_NOTES.contains(&fold(path.stem()).as_str());
-        is_inside.then(|| folder_name(path.folder()).unwrap_or_default())
-    }
-
     /// Returns the name by which a note is sorted among its siblings: its file name, or the folder's name for a folder note.
     pub(super) fn sibling_name(path: &NotePath) -> &str {
-        Self::folder_named_by(path).filter(|name| !name.is_empty()).unwrap_or(path.stem())
+        folder_named_by(path).filter(|name| !name.is_empty()).unwrap_or(path.stem())
     }
 }
 
@@ -194,9 +188,4 @@ fn is_dotted_root(path: &str) -> bool {
 /// Returns the path of `name` in `folder`.
 fn below(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
-}
-
-/// Returns the last segment of a folder's path; `None` for the root.
-fn folder_name(folder: &str) -> Option<&str> {
-    folder.rsplit('/').next().filter(|own| !own.is_empty())
 }

@@ -5,8 +5,8 @@ use weft_model::id::{is_uuid, split_query, without_markdown_extension};
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
 use super::name_index::{self, NameIndex, NoteIds, key_text, vault_key};
-use super::resolve::{is_relative, resolve_segments};
-use super::{NoteEntry, NoteTable, VaultId};
+use super::path_segments::{folder_named_by, is_relative, last_segment, resolve_segments};
+use super::{NoteEntry, VaultId};
 
 /// A case-folded name within a vault, without leading `/`.
 pub(super) type Key = (VaultId, String);
@@ -169,7 +169,7 @@ pub(super) fn keys_of(entry: &NoteEntry) -> impl Iterator<Item = Key> + '_ {
     let names = std::iter::once(entry.note.path.stem())
         .chain(entry.frontmatter_id())
         .chain(entry.note.aliases.iter().map(String::as_str))
-        .chain(NoteTable::folder_named_by(&entry.note.path))
+        .chain(folder_named_by(&entry.note.path))
         .chain(block_uuids(entry));
     names.map(|name| key(entry.vault, name))
 }
@@ -188,8 +188,4 @@ pub(super) fn same_names(old: &NoteEntry, new: &NoteEntry) -> bool {
         && old.frontmatter_id() == new.frontmatter_id()
         && old.note.aliases == new.note.aliases
         && block_uuids(old).eq(block_uuids(new))
-}
-
-pub(super) fn last_segment(name: &str) -> &str {
-    name.rsplit_once('/').map_or(name, |(_, last)| last)
 }

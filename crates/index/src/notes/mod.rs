@@ -3,6 +3,7 @@
 //! A [`NoteTable`] is an immutable value.
 //! [`NoteTable::edited`] returns the table after a batch of changes: it shares unchanged data, re-resolves only the links that look up a changed name, and always equals the table built at once from the same notes (except for slot numbers).
 
+mod backing_file;
 mod find;
 mod graph_texts;
 mod hierarchy;
@@ -14,6 +15,7 @@ mod note_entry;
 mod note_summary;
 mod note_table;
 mod path_index;
+mod path_segments;
 mod placeholder;
 mod resolve;
 mod slots;
@@ -24,9 +26,9 @@ mod uris;
 mod vault_stats;
 
 pub use issues::Issue;
-pub use note_entry::{Body, FileMetadata, NoteEntry, VaultId, VaultInfo};
+pub use note_entry::{Body, FileMetadata, NoteEntry, ResolvedNote, VaultId, VaultInfo};
 pub use note_summary::{Facets, NoteSummary};
-pub use note_table::{NoteTable, ResolvedNote};
+pub use note_table::NoteTable;
 pub use resolve::Resolution;
 pub use spill::Spill;
 pub use table_edit::{Change, Delta, TableEdit};

@@ -1,4 +1,4 @@
-//! The content and metadata of one file.
+//! The content and metadata of one file, and its resolved links.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use weft_model::fragment::{self, NamedPart};
 use weft_model::id::is_folder_note;
 use weft_model::text::without_qualifier;
-use weft_model::{Chars, Chunk, Diagnostic, Note, TextHash, fold};
+use weft_model::{Chars, Chunk, Diagnostic, Note, NoteId, TextHash, Uri, fold};
 
 /// Identifies a vault of the snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -177,6 +177,17 @@ fn letters(name: &str) -> String {
     let name = without_qualifier(name);
     let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
     fold(if letters.is_empty() { name } else { &letters })
+}
+
+/// Data of a note that depends on the other notes of the vault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResolvedNote {
+    /// Uri on the wire.
+    pub uri: Uri,
+    /// Target of each link: a note or a placeholder; `None` for a plain string that is not a link.
+    pub targets: Vec<Option<NoteId>>,
+    /// Indexes of the links for which several notes match equally well.
+    pub ambiguous: Vec<u32>,
 }
 
 #[cfg(test)]

@@ -3,29 +3,17 @@
 use std::sync::Arc;
 
 use imbl::Vector;
-use serde::{Deserialize, Serialize};
 use weft_graph::NoteGraph;
 use weft_model::id::without_markdown_extension;
 use weft_model::{NoteId, NotePath, Uri};
 
+use super::backing_file::BackingFile;
 use super::link_names::LinkNames;
 use super::name_index::{NameIndex, vault_key};
 use super::path_index::PathIndex;
 use super::slots::{Slots, TableSlot};
-use super::table_file::BackingFile;
 use super::vault_stats::VaultStats;
-use super::{Facets, NoteEntry, NoteSummary, VaultId, VaultInfo};
-
-/// Data of a note that depends on the other notes of the vault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedNote {
-    /// Uri on the wire.
-    pub uri: Uri,
-    /// Target of each link: a note or a placeholder; `None` for a plain string that is not a link.
-    pub targets: Vec<Option<NoteId>>,
-    /// Indexes of the links for which several notes match equally well.
-    pub ambiguous: Vec<u32>,
-}
+use super::{Facets, NoteEntry, NoteSummary, ResolvedNote, VaultId, VaultInfo};
 
 /// Every note and placeholder of a snapshot. Cloning is cheap and shares everything.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +62,20 @@ impl NoteTable {
     #[must_use]
     pub const fn graph(&self) -> &NoteGraph {
         &self.graph
+    }
+
+    /// Returns the statistics of a vault. `O(1)`.
+    #[must_use]
+    pub fn vault_stats(&self, vault: VaultId) -> VaultStats {
+        self.vault_stats.get(usize::from(vault.0)).copied().unwrap_or_default()
+    }
+
+    /// Returns the statistics of all vaults. `O(vaults)`.
+    #[must_use]
+    pub fn total(&self) -> VaultStats {
+        let mut total = VaultStats::default();
+        self.vault_stats.iter().for_each(|tally| total.add(tally));
+        total
     }
 
     /// Returns the number of notes, without placeholders.

@@ -5,7 +5,7 @@ use weft_model::{NoteId, NotePath, Target, fold};
 
 use super::link_names::{Key, local_name};
 use super::name_index::{compound_key, last_part, vault_key};
-use super::resolve::is_relative;
+use super::path_segments::is_relative;
 use super::slots::TableSlot;
 use super::{NoteEntry, NoteTable, VaultId};
 

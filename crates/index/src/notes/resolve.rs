@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use weft_model::id::{folder_of, is_uuid, segments};
+use weft_model::id::{folder_of, is_uuid};
 use weft_model::text::folds_to;
 use weft_model::{NoteId, Target, TargetSyntax, fold};
 
-use super::link_names::{key, last_segment, local_name, shortened_name, split_vault};
+use super::link_names::{key, local_name, shortened_name, split_vault};
+use super::path_segments::{
+    is_relative, last_segment, last_segments, relative_path, resolve_segments,
+};
 use super::{NoteSummary, NoteTable, VaultId};
 
 /// Result of resolving a target.
@@ -350,26 +353,4 @@ impl NoteTable {
         let notes = self.path_index.at(vault, &matcher.folded).into_iter();
         found.extend(notes.filter_map(|id| Some((matcher.quality(self.bare_path(id)?)?, id))));
     }
-}
-
-/// True if a target is marked as relative to the linking note.
-pub(super) fn is_relative(name: &str) -> bool {
-    name == "." || name == ".." || name.starts_with("./") || name.starts_with("../")
-}
-
-/// Returns `name` as seen from `folder`, without `.` and `..`; `None` if it leaves the vault or is its root.
-pub(super) fn relative_path(folder: &str, name: &str) -> Option<String> {
-    resolve_segments(folder, name).filter(|parts| !parts.is_empty()).map(|parts| parts.join("/"))
-}
-
-/// Returns the segments of `name` as seen from `folder`, without `.` and `..`; `None` if it leaves the vault.
-pub(super) fn resolve_segments<'a>(folder: &'a str, name: &'a str) -> Option<Vec<&'a str>> {
-    Some(segments(folder, name)).filter(|parts| parts.first() != Some(&".."))
-}
-
-/// Returns the last `n` segments of `path`; `None` if it has fewer.
-fn last_segments(path: &str, n: usize) -> Option<&str> {
-    let above = path.split('/').count().checked_sub(n)?;
-    let start: usize = path.split('/').take(above).map(|segment| segment.len() + 1).sum();
-    Some(&path[start..])
 }

@@ -13,7 +13,7 @@ use super::link_targets::LinkTarget;
 use super::name_index::{NameIndex, vault_key};
 use super::slots::TableSlot;
 use super::uris::{claim_key, preferred_uri, without_path_marks};
-use super::{NoteEntry, NoteTable, ResolvedNote, VaultId, VaultInfo};
+use super::{NoteEntry, NoteTable, ResolvedNote, VaultId, VaultInfo, VaultStats};
 
 /// One change of a batch.
 #[derive(Clone, Debug)]
@@ -453,6 +453,37 @@ impl TableEdit {
                 self.table.free.push_back(*id);
             }
         }
+    }
+}
+
+impl NoteTable {
+    /// Updates the statistics for the note in a slot, from its state in `before` to its current one.
+    pub(super) fn count(&mut self, id: NoteId, before: Option<&Self>) {
+        if let Some((vault, old)) = before.and_then(|before| before.share(id)) {
+            self.vault_stats_mut(vault).take(&old);
+        }
+        if let Some((vault, new)) = self.share(id) {
+            self.vault_stats_mut(vault).add(&new);
+        }
+    }
+
+    /// Returns the contribution of one note to its vault's statistics.
+    fn share(&self, id: NoteId) -> Option<(VaultId, VaultStats)> {
+        match self.slots.get(id.index())? {
+            TableSlot::Note(entry, resolved) => {
+                let is_note = |target: NoteId| self.is_note(target);
+                Some((entry.vault, VaultStats::of(entry, resolved, is_note)))
+            }
+            TableSlot::Free | TableSlot::Placeholder(_) => None,
+        }
+    }
+
+    fn vault_stats_mut(&mut self, vault: VaultId) -> &mut VaultStats {
+        let at = usize::from(vault.0);
+        while self.vault_stats.len() <= at {
+            self.vault_stats.push_back(VaultStats::default());
+        }
+        &mut self.vault_stats[at]
     }
 }
 

@@ -3,7 +3,6 @@
 //! The stored form is the searched form: sorted names, and the columns of the slots.
 //! So opening a table only validates the shape of its columns, and loads notes on demand.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use imbl::Vector;
 use weft_graph::NoteGraph;
 use weft_model::{NoteBits, NoteId};
 
+use super::backing_file::BackingFile;
 use super::link_names::LinkNames;
 use super::name_index::NameIndex;
 use super::path_index::PathIndex;
@@ -27,22 +27,6 @@ const N_NAME_INDEXES: usize = 9;
 
 /// Columns of a table: one for the header, one for each column of the slots, and two for each name index.
 const N_COLUMNS: usize = 1 + SlotColumn::ALL.len() + 2 * N_NAME_INDEXES;
-
-/// The file that backs a table, with its checksum; empty for a table in memory.
-#[derive(Clone, Default)]
-pub(super) struct BackingFile {
-    path: PathBuf,
-    /// Stamp of the file before it was last read.
-    stamp: Option<FileStamp>,
-    bytes: Bytes,
-    crc32: u32,
-}
-
-impl fmt::Debug for BackingFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BackingFile({}, {} bytes)", self.path.display(), self.bytes.len())
-    }
-}
 
 /// Reason why bytes are not a valid table.
 #[derive(Debug, thiserror::Error)]

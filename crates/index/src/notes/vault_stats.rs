@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_model::NoteId;
 
-use super::slots::TableSlot;
-use super::{NoteEntry, NoteTable, ResolvedNote, VaultId};
+use super::{NoteEntry, ResolvedNote};
 
 /// Statistics of the notes of a vault. Maintained by every edit, so reading them is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +23,12 @@ pub struct VaultStats {
 }
 
 impl VaultStats {
-    fn of(entry: &NoteEntry, resolved: &ResolvedNote, is_note: impl Fn(NoteId) -> bool) -> Self {
+    /// Returns the contribution of one note.
+    pub(super) fn of(
+        entry: &NoteEntry,
+        resolved: &ResolvedNote,
+        is_note: impl Fn(NoteId) -> bool,
+    ) -> Self {
         let ResolvedNote { uri, targets, ambiguous } = resolved;
         let mut hasher = blake3::Hasher::new();
         for part in [uri.as_str(), entry.note.path.as_str()] {
@@ -49,7 +53,7 @@ impl VaultStats {
     }
 
     /// Subtracts the counts of `other`, which were added before.
-    fn take(&mut self, other: &Self) {
+    pub(super) fn take(&mut self, other: &Self) {
         self.combine(other, usize::wrapping_sub, u128::wrapping_sub);
     }
 
@@ -66,50 +70,5 @@ impl VaultStats {
         self.n_ambiguous = count(self.n_ambiguous, n_ambiguous);
         self.n_chunks = count(self.n_chunks, n_chunks);
         self.digest = sum(self.digest, digest);
-    }
-}
-
-impl NoteTable {
-    /// Returns the statistics of a vault. `O(1)`.
-    #[must_use]
-    pub fn vault_stats(&self, vault: VaultId) -> VaultStats {
-        self.vault_stats.get(usize::from(vault.0)).copied().unwrap_or_default()
-    }
-
-    /// Returns the statistics of all vaults. `O(vaults)`.
-    #[must_use]
-    pub fn total(&self) -> VaultStats {
-        let mut total = VaultStats::default();
-        self.vault_stats.iter().for_each(|tally| total.add(tally));
-        total
-    }
-
-    /// Updates the statistics for the note in a slot, from its state in `before` to its current one.
-    pub(super) fn count(&mut self, id: NoteId, before: Option<&Self>) {
-        if let Some((vault, old)) = before.and_then(|before| before.share(id)) {
-            self.vault_stats_mut(vault).take(&old);
-        }
-        if let Some((vault, new)) = self.share(id) {
-            self.vault_stats_mut(vault).add(&new);
-        }
-    }
-
-    /// Returns the contribution of one note to its vault's statistics.
-    fn share(&self, id: NoteId) -> Option<(VaultId, VaultStats)> {
-        match self.slots.get(id.index())? {
-            TableSlot::Note(entry, resolved) => {
-                let is_note = |target: NoteId| self.is_note(target);
-                Some((entry.vault, VaultStats::of(entry, resolved, is_note)))
-            }
-            TableSlot::Free | TableSlot::Placeholder(_) => None,
-        }
-    }
-
-    fn vault_stats_mut(&mut self, vault: VaultId) -> &mut VaultStats {
-        let at = usize::from(vault.0);
-        while self.vault_stats.len() <= at {
-            self.vault_stats.push_back(VaultStats::default());
-        }
-        &mut self.vault_stats[at]
     }
 }

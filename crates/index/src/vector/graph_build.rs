@@ -166,7 +166,7 @@ impl LinkSelection<'_> {
     fn searched_links(&self, graph: &FrozenGraph) -> Vec<Vec<u32>> {
         self.for_each_row(|row| {
             let (lanes, _) = self.index.codes(row);
-            let found = graph_search::nearest(self.index, graph, lanes, NEIGHBORS_EF);
+            let found = graph_search::nearest(self.index.row_codes(), graph, lanes, NEIGHBORS_EF);
             found.into_iter().map(row_of).chain(graph.links(row)).collect()
         })
     }
@@ -202,7 +202,8 @@ impl LinkSelection<'_> {
         candidates.dedup();
         let candidates = candidates.into_iter().filter(|&other| other != row);
         let (lanes, scale) = self.index.codes(row);
-        let mut ranks: Vec<u64> = Batch::new(self.index, lanes).ranks(candidates).collect();
+        let mut ranks: Vec<u64> =
+            Batch::new(self.index.row_codes(), lanes).ranks(candidates).collect();
         ranks.sort_unstable_by(|left, right| right.cmp(left));
         let between = RowDistance(self.index);
         let mut chosen: Vec<u32> = Vec::with_capacity(self.n_links);

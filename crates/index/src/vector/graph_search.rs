@@ -1,9 +1,9 @@
 //! Best-first search through a frozen graph, on codes.
 
 use super::frozen_graph::FrozenGraph;
+use super::row_block::RowCodes;
 use super::shortlist::{rank, row_of};
 use super::simd::{self, Lane};
-use super::vector_index::VectorIndex;
 
 /// Entry points of a walk: the nearest ones, so that it need not cross between clusters.
 const N_STARTS: usize = 8;
@@ -13,7 +13,7 @@ const N_STARTS: usize = 8;
 /// The walk passes through deleted rows and returns them too.
 /// Deterministic. `O(ef · links)` dot products.
 pub(super) fn nearest(
-    index: &VectorIndex,
+    codes: RowCodes<'_>,
     graph: &FrozenGraph,
     query: &[Lane],
     ef: usize,
@@ -26,7 +26,7 @@ pub(super) fn nearest(
         *word |= bit;
         is_new
     };
-    let mut batch = Batch::new(index, query);
+    let mut batch = Batch::new(codes, query);
     let mut starts = batch.ranks(graph.entries().iter().copied()).collect::<Vec<_>>();
     starts.sort_unstable_by(|left, right| right.cmp(left));
     for &start in starts.iter().take(N_STARTS) {
@@ -90,7 +90,7 @@ const fn rank_of(step: u64) -> u64 {
 
 /// Scores rows in small batches: the memory of all is prefetched before the first is read.
 pub(super) struct Batch<'i> {
-    index: &'i VectorIndex,
+    codes: RowCodes<'i>,
     query: &'i [Lane],
     rows: Vec<(u32, f32)>,
     lanes: Vec<&'i [Lane]>,
@@ -99,8 +99,8 @@ pub(super) struct Batch<'i> {
 
 impl<'i> Batch<'i> {
     /// Creates a batch for `query`.
-    pub(super) const fn new(index: &'i VectorIndex, query: &'i [Lane]) -> Self {
-        Self { index, query, rows: Vec::new(), lanes: Vec::new(), dots: Vec::new() }
+    pub(super) const fn new(codes: RowCodes<'i>, query: &'i [Lane]) -> Self {
+        Self { codes, query, rows: Vec::new(), lanes: Vec::new(), dots: Vec::new() }
     }
 
     /// Returns the rank of each of `rows`, in their order, by integer product times row scale.
@@ -108,13 +108,13 @@ impl<'i> Batch<'i> {
         self.rows.clear();
         self.lanes.clear();
         for row in rows {
-            let (lanes, scale) = self.index.codes(row);
+            let (lanes, scale) = self.codes.row(row);
             simd::prefetch(lanes);
             self.rows.push((row, scale));
             self.lanes.push(lanes);
         }
         self.dots.resize(self.rows.len(), 0);
-        self.index.kernel.dots_of(self.query, &self.lanes, &mut self.dots);
+        self.codes.kernel.dots_of(self.query, &self.lanes, &mut self.dots);
         self.rows.iter().zip(&self.dots).map(|(&(row, scale), &dot)| rank(dot as f32 * scale, row))
     }
 }

@@ -222,6 +222,22 @@ pub(super) const fn is_set(bits: &RowBits, at: usize) -> bool {
     bits[at / 64] >> (at % 64) & 1 == 1
 }
 
+/// Codes of all rows of an index, as a graph walk reads them.
+#[derive(Clone, Copy)]
+pub(super) struct RowCodes<'i> {
+    pub(super) blocks: &'i [RowBlock],
+    pub(super) kernel: Kernel,
+}
+
+impl<'i> RowCodes<'i> {
+    /// Returns the codes and the scale of a row.
+    pub(super) fn row(self, row: u32) -> (&'i [Lane], f32) {
+        let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
+        let codes = &self.blocks[block].codes.whole;
+        (codes.row(at), codes.scales[at])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

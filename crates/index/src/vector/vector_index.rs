@@ -9,7 +9,9 @@ use weft_model::{NoteId, NoteSet};
 
 use super::frozen_graph::FrozenGraph;
 use super::graph_params::GraphParams;
-use super::row_block::{self, BlockCodes, CodePlane, Quantization, RowBits, RowBlock, positions};
+use super::row_block::{
+    self, BlockCodes, CodePlane, Quantization, RowBits, RowBlock, RowCodes, positions,
+};
 use super::shortlist::{Shortlist, row_of, score_of, with_prefetch};
 use super::simd::{self, HalfLane, Kernel, LANE, Lane};
 use super::vector_file::{BLOCK_ROWS, to_u32};
@@ -255,9 +257,12 @@ impl VectorIndex {
 
     /// Returns the codes and the scale of a row.
     pub(super) fn codes(&self, row: u32) -> (&[Lane], f32) {
-        let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
-        let codes = &self.blocks[block].codes.whole;
-        (codes.row(at), codes.scales[at])
+        self.row_codes().row(row)
+    }
+
+    /// Returns the codes of all rows.
+    pub(super) fn row_codes(&self) -> RowCodes<'_> {
+        RowCodes { blocks: &self.blocks, kernel: self.kernel }
     }
 
     /// Returns the number of live rows from row `first` on.
@@ -327,7 +332,9 @@ impl VectorIndex {
         let (rows, n) = eligible;
         let ef = self.ef(n_wanted).saturating_mul(graph.n_rows()).div_ceil(n);
         let mut n_found = 0;
-        for rank in graph_search::nearest(self, graph, &query.lanes, ef.min(graph.n_rows())) {
+        for rank in
+            graph_search::nearest(self.row_codes(), graph, &query.lanes, ef.min(graph.n_rows()))
+        {
             let score = score_of(rank) * query.coded.scale;
             for row in graph.with_copies(row_of(rank)) {
                 let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);

@@ -40,7 +40,7 @@ mod worker_pool;
 pub use model_error::ModelError;
 pub use model_families::Prefixes;
 pub use model_hub::known_models;
-pub use model_selection::{ModelOpener, ModelSelection, select_models};
+pub use model_selection::{Model, ModelOpener, ModelSelection, select_models};
 pub(crate) use model_selection::{is_pending, record_serving_model};
 pub use onnx_embedder::OnnxEmbedder;
 pub use remote::{RemoteEmbedder, RemoteSettings, Secret};
@@ -171,7 +171,7 @@ fn files(settings: &EmbeddingSettings) -> Result<Option<ModelFiles>, ModelError>
     let mut files = if model == NONE {
         return Ok(None);
     } else if model == BUNDLED {
-        bundled_model::files(max_tokens)
+        ModelFiles::bundled(max_tokens)
     } else if folder.is_dir() {
         ModelFiles::read(folder, max_tokens)?
     } else if let Some(named) = model_hub::find(model) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use weft_index::embedder::ModelIdentity;
 
+use super::bundled_model;
 use super::model_error::ModelError;
 use super::model_families::{self, Prefixes};
 use super::pooling::Pooling;
@@ -49,6 +50,19 @@ pub(crate) enum ModelWeights {
 }
 
 impl ModelFiles {
+    /// Returns the bundled files, with the token limit capped to `max_tokens`.
+    pub(crate) fn bundled(max_tokens: usize) -> Self {
+        Self {
+            name: "all-MiniLM-L6-v2-q8".to_owned(),
+            weights: ModelWeights::Bundled(bundled_model::WEIGHTS),
+            tokenizer: bundled_model::TOKENIZER.into(),
+            max_tokens: bundled_model::MAX_TOKENS.min(max_tokens),
+            pooling: Pooling::Mean,
+            prefixes: Prefixes::default(),
+            digest: bundled_model::DIGEST.to_owned(),
+        }
+    }
+
     /// Reads the model folder `folder`; prefixes and pooling come from its files, else from its family.
     pub(crate) fn read(folder: &Path, max_tokens: usize) -> Result<Self, ModelError> {
         let graph = GRAPHS.iter().map(|graph| folder.join(graph)).find(|graph| graph.is_file());

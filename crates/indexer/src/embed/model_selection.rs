@@ -9,8 +9,16 @@ use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_model::redact_urls;
 
 use super::text_tokenizer::TextTokenizer;
-use super::{EmbeddingSettings, ModelError, OpenedEmbedder, bundled_model, open_known};
-use crate::model_migration::Model;
+use super::{EmbeddingSettings, ModelError, OpenedEmbedder, open_known};
+
+/// An embedding model, and its settings if they are known.
+#[derive(Clone)]
+pub struct Model {
+    /// Computes the vectors.
+    pub embedder: Arc<dyn Embedder>,
+    /// Settings to open it again; `None` for a model that is not stored.
+    pub settings: Option<EmbeddingSettings>,
+}
 
 /// Opens a model, or returns why it is not available yet.
 pub type ModelOpener = Box<dyn FnMut() -> Result<Model, String> + Send>;
@@ -23,6 +31,17 @@ pub struct ModelSelection {
     pub next: Option<ModelOpener>,
     /// The configured model, whether or not it serves; token budgets that name no tokenizer count its tokens.
     pub configured: Option<Arc<dyn Embedder>>,
+}
+
+impl From<Option<Arc<dyn Embedder>>> for ModelSelection {
+    fn from(embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let configured = embedder.clone();
+        Self {
+            serving: embedder.map(|embedder| Model { embedder, settings: None }),
+            next: None,
+            configured,
+        }
+    }
 }
 
 /// The store's record of the model whose vectors serve. It contains no key, and no secret of the endpoint's address.
@@ -146,7 +165,7 @@ impl PendingEmbedder {
             runner: UNREACHED.to_owned(),
             pooling: UNREACHED.to_owned(),
         };
-        Self { identity, window: settings.max_tokens.get(), tokenizer: bundled_model::tokenizer() }
+        Self { identity, window: settings.max_tokens.get(), tokenizer: TextTokenizer::bundled() }
     }
 }
 

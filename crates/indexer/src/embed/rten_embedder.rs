@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::NdTensor;
@@ -71,7 +71,7 @@ impl RtenEmbedder {
     /// Returns the bundled model on `threads` threads. Immediate: nothing is loaded yet.
     #[must_use]
     pub fn bundled(threads: NonZeroUsize) -> Self {
-        Self::lazy(bundled_model::files(usize::MAX), threads)
+        Self::lazy(ModelFiles::bundled(usize::MAX), threads)
     }
 
     pub(crate) fn lazy(bundled: ModelFiles, threads: NonZeroUsize) -> Self {
@@ -104,14 +104,14 @@ impl RtenEmbedder {
 
     fn tokenizer(&self) -> Arc<TextTokenizer> {
         match &self.source {
-            ModelSource::Bundled => bundled_model::tokenizer(),
+            ModelSource::Bundled => TextTokenizer::bundled(),
             ModelSource::Folder { tokenizer, .. } => Arc::clone(tokenizer),
         }
     }
 
     fn model(&self) -> Result<Arc<RtenModel>, String> {
         match &self.source {
-            ModelSource::Bundled => bundled_model::model(),
+            ModelSource::Bundled => RtenModel::bundled(),
             ModelSource::Folder { model, .. } => Ok(Arc::clone(model)),
         }
     }
@@ -233,7 +233,15 @@ enum ModelInput {
     Types,
 }
 
+static BUNDLED_MODEL: LazyLock<Result<Arc<RtenModel>, String>> =
+    LazyLock::new(|| RtenModel::load(&ModelWeights::Bundled(bundled_model::WEIGHTS)).map(Arc::new));
+
 impl RtenModel {
+    /// Returns the bundled model, which is loaded once per process on first use.
+    fn bundled() -> Result<Arc<Self>, String> {
+        BUNDLED_MODEL.clone()
+    }
+
     pub(crate) fn load(weights: &ModelWeights) -> Result<Self, String> {
         let options = ModelOptions::with_all_ops().prepack_weights(true).clone();
         let model = match weights {

@@ -40,7 +40,7 @@ fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
 /// Creates a model folder with the bundled files and `extra` ones.
 fn folder(extra: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let bundled = bundled_model::files(usize::MAX);
+    let bundled = ModelFiles::bundled(usize::MAX);
     let (graph, _) = bundled.weights.read().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);

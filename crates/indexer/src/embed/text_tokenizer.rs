@@ -1,7 +1,7 @@
 //! Counts a model's tokens, and cuts texts to the model's window.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tokenizers::{Encoding, ModelWrapper, Tokenizer, TruncationDirection};
 use weft_model::{Estimator, Tokens};
@@ -24,7 +24,17 @@ pub(crate) struct TextTokenizer {
     unknown: Option<u32>,
 }
 
+static BUNDLED_TOKENIZER: LazyLock<Arc<TextTokenizer>> = LazyLock::new(|| {
+    let parsed = TextTokenizer::from_bytes(bundled_model::TOKENIZER);
+    Arc::new(parsed.expect("the bundled tokenizer is valid"))
+});
+
 impl TextTokenizer {
+    /// Returns the bundled tokenizer, which is parsed once per process on first use.
+    pub(crate) fn bundled() -> Arc<Self> {
+        Arc::clone(&BUNDLED_TOKENIZER)
+    }
+
     /// Parses a `tokenizer.json`.
     pub(crate) fn from_bytes(json: &[u8]) -> Result<Self, String> {
         let mut inner = Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
@@ -182,7 +192,7 @@ impl TokenizerEstimator {
 impl Estimator for TokenizerEstimator {
     fn estimate(&self, text: &str) -> Tokens {
         let n_tokens = match &self.0 {
-            TokenizerSource::Bundled => bundled_model::tokenizer().n_tokens(text),
+            TokenizerSource::Bundled => TextTokenizer::bundled().n_tokens(text),
             TokenizerSource::File(tokenizer) => tokenizer.n_tokens(text),
         };
         Tokens::new(n_tokens.max(1) as u64)
@@ -201,7 +211,7 @@ mod tests {
 
     #[test]
     fn cutting_text_first_keeps_its_tokens() {
-        let tokenizer = bundled_model::tokenizer();
+        let tokenizer = TextTokenizer::bundled();
         let texts = [
             String::new(),
             "short".to_owned(),
@@ -231,7 +241,7 @@ mod tests {
 
     #[test]
     fn vocabulary_coverage_of_texts() {
-        let tokenizer = bundled_model::tokenizer();
+        let tokenizer = TextTokenizer::bundled();
         for (text, least, most) in [
             ("", 1.0, 1.0),
             ("?!", 1.0, 1.0),

@@ -6,10 +6,11 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
-use weft_index::embedder::{EmbedError, Embedder, Role};
+use weft_index::embedder::Embedder;
 use weft_index::notes::{NoteEntry, NoteTable};
 use weft_model::{NoteId, NoteMap, TextHash};
 
+use super::embed_batch::{ChunkRef, EmbeddedBatch, embed};
 use super::{Event, RETRY};
 use crate::char_offsets::CharOffsets;
 use crate::chunk::text_of;
@@ -53,9 +54,6 @@ impl Drop for EmbeddedNotifier {
         self.notify();
     }
 }
-
-/// A chunk of a note, by its position among the chunks.
-pub(crate) type ChunkRef = (NoteId, usize);
 
 /// Texts that wait for the model, and the chunks that need their vectors.
 pub(super) struct Backlog {
@@ -312,31 +310,6 @@ fn spawn_model(embedder: Arc<dyn Embedder>, events: Sender<Event>) -> Option<Emb
             None
         }
     }
-}
-
-/// The result of embedding some texts.
-pub(crate) struct EmbeddedBatch {
-    pub(crate) texts: Vec<TextHash>,
-    pub(crate) result: Result<Vec<Vec<f32>>, EmbedError>,
-}
-
-/// Embeds a batch; if the model fails on it, embeds its halves, so that one bad text does not affect the others.
-pub(crate) fn embed(
-    embedder: &dyn Embedder,
-    batch: &[(TextHash, String)],
-    results: &mut Vec<EmbeddedBatch>,
-) {
-    let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
-    let result = embedder.embed(&texts, Role::Document);
-    if let Err(EmbedError::Failed { .. }) = &result
-        && batch.len() > 1
-    {
-        let (front, back) = batch.split_at(batch.len() / 2);
-        embed(embedder, front, results);
-        embed(embedder, back, results);
-        return;
-    }
-    results.push(EmbeddedBatch { texts: batch.iter().map(|(hash, _)| *hash).collect(), result });
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^52")]

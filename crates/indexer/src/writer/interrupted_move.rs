@@ -8,29 +8,14 @@ use weft_index::{Store, StoreError};
 use super::Writer;
 use crate::move_intent::{MoveIntent, MoveOutcome};
 use crate::scan;
-use crate::vault_files::VaultFiles;
 use crate::write_request::WriteError;
-use crate::{IndexError, IndexSettings, Rescan};
+use crate::{IndexError, Rescan};
 
 /// Errors of a disk that may have space again later.
 pub(super) const NO_SPACE: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
 
 /// The reason for abandoning a move that has neither a source nor a target file.
 const FILES_MISSING: &str = "neither file exists";
-
-/// Changes to files of vaults, and the move among them that is not finished.
-pub(super) struct NoteFiles {
-    pub(super) vaults: VaultFiles,
-    /// Obstacle that prevents an interrupted move from finishing; the move is retried.
-    pub(super) unfinished_move: Option<String>,
-}
-
-impl NoteFiles {
-    pub(super) fn new(settings: &IndexSettings) -> Self {
-        let vaults = VaultFiles::new(settings.disk.clone(), &settings.store);
-        Self { vaults, unfinished_move: None }
-    }
-}
 
 impl Writer {
     /// Persists the intent of a move, or clears it once the move is done.

@@ -6,7 +6,7 @@ use weft_index::notes::{Change, NoteTable, VaultId, VaultInfo};
 use weft_model::{NotePath, TextHash};
 
 use super::Writer;
-use super::rescan::ScanMode;
+use super::vault_scans::ScanMode;
 use crate::scan::{ScanArea, ScannedFile, SkippedEntry};
 use crate::shared_status::UnindexedFile;
 use crate::{ConfirmedDeletions, IndexError};

@@ -4,14 +4,19 @@
 //! Embedding, vector graphs and checkpoints run on their own threads, which report back by events.
 
 mod checkpoint;
+mod embed_batch;
 mod embedding_backlog;
+mod event;
 mod file_reader;
 mod interrupted_move;
 mod keyword_pipeline;
+mod migration_state;
 mod missing_notes;
 mod model_switch;
 mod move_preview;
+mod note_files;
 mod note_writes;
+mod persistence;
 mod publication;
 mod publish;
 mod rebuild_notes;
@@ -28,67 +33,27 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::KeywordWriter;
 use weft_index::notes::VaultId;
-use weft_index::vector::FrozenGraph;
-use weft_index::{Backup, Publisher, Store, VectorLoadGuard};
+use weft_index::{Publisher, Store, VectorLoadGuard};
 
-use self::checkpoint::Persistence;
-pub(crate) use self::embedding_backlog::{ChunkRef, EmbeddedBatch, embed};
-use self::interrupted_move::NoteFiles;
+pub(crate) use self::embed_batch::{ChunkRef, EmbeddedBatch, embed};
+pub(crate) use self::event::{Event, GenerationReply};
 use self::keyword_pipeline::KeywordPipeline;
 pub(crate) use self::keyword_pipeline::{keyword_rebuild_notice, reconcile};
-use self::model_switch::MigrationState;
-use self::publication::Publication;
-use self::publish::PUBLISH_EVERY;
+use self::migration_state::MigrationState;
+use self::note_files::NoteFiles;
+use self::persistence::Persistence;
+use self::publication::{PUBLISH_EVERY, Publication};
 use self::vault_scans::VaultScans;
 use self::vector_state::VectorState;
 use crate::embed::ModelOpener;
-use crate::file_watcher::{self, Touched};
+use crate::file_watcher;
 use crate::index_status::{IndexStatus, Phase};
-use crate::model_migration::MigratedModel;
 use crate::past_snapshots::PastSnapshots;
+use crate::retry_delay::RETRY;
 use crate::shared_status::SharedStatus;
 use crate::thread_priority::lower_priority;
 use crate::vault_changes::vault_changes;
-use crate::write_request::{WriteError, WriteOutcome, WriteRequest};
-use crate::{ConfirmedDeletions, IndexError, IndexSettings, Rescan, VaultSettings};
-
-/// Channel for the generation that contains the requested changes.
-pub(crate) type GenerationReply = Sender<Result<u64, IndexError>>;
-
-/// A reason for the writer to wake up.
-pub(crate) enum Event {
-    /// Files of a vault changed, or may have changed.
-    Touched(VaultId, Touched),
-    /// A caller requests a rescan of every file.
-    Rescan(Rescan, GenerationReply),
-    /// A caller waits until all changes before an instant are indexed.
-    IndexSince(Instant, GenerationReply),
-    /// A caller waits until all changes before an instant are indexed and persisted.
-    Flush(Instant, GenerationReply),
-    /// A caller replaces the list of vaults.
-    SetVaults(Vec<VaultSettings>, GenerationReply),
-    /// A caller requests a backup of the index.
-    Backup(Sender<Result<Backup, IndexError>>),
-    /// A caller confirms that the missing files of one vault, or of all, were deleted.
-    ConfirmDeletions(Option<String>, Sender<Result<(Vec<ConfirmedDeletions>, u64), IndexError>>),
-    /// A caller writes to a vault.
-    Write(WriteRequest, Sender<Result<WriteOutcome, WriteError>>),
-    /// The embedding thread finished a batch, which the backlog holds.
-    Embedded,
-    /// A background thread built a vector graph for the pipeline with this number.
-    GraphBuilt(u64, FrozenGraph),
-    /// The next model has vectors for all notes.
-    MigrationFinished(Box<MigratedModel>),
-    /// A background checkpoint ended.
-    CheckpointDone,
-    /// A reader of the keyword index met possible corruption.
-    KeywordsSuspect,
-    /// Shutdown: persist the current state and end.
-    Stop,
-}
-
-/// Delay before retrying an unreachable model, a full disk or a missing vault.
-pub(crate) const RETRY: Duration = Duration::from_secs(5);
+use crate::{IndexError, IndexSettings, Rescan, VaultSettings};
 
 /// Maximum time that the writer sleeps.
 const MAX_SLEEP: Duration = Duration::from_secs(3600);

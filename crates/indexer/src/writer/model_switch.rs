@@ -3,70 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::Sender;
-use weft_index::{Reader, Snapshot, StoreError};
+use weft_index::{Snapshot, StoreError};
 
-use super::{Event, RETRY, Writer};
-use crate::embed::{ModelOpener, record_serving_model};
-use crate::model_migration::{MigratedModel, Model, ModelMigration};
-use crate::shared_status::SharedStatus;
-use crate::{IndexError, IndexSettings};
-
-/// The next embedding model: not started, migrating in the background, or ready to take over.
-pub(super) struct MigrationState {
-    /// Opens the next model; `None` once the migration started.
-    opener: Option<ModelOpener>,
-    /// The background thread; dropping it cancels the migration.
-    running: Option<ModelMigration>,
-    /// The model whose vectors are ready, and when to switch to it.
-    ready: Option<(Box<MigratedModel>, Instant)>,
-}
-
-impl MigrationState {
-    pub(super) const fn new(opener: Option<ModelOpener>) -> Self {
-        Self { opener, running: None, ready: None }
-    }
-
-    /// Starts the background migration, if a next model is configured.
-    fn start(
-        &mut self,
-        reader: Reader,
-        settings: &IndexSettings,
-        shared: &SharedStatus,
-        events: &Sender<Event>,
-    ) -> Result<(), StoreError> {
-        let Some(open) = self.opener.take() else { return Ok(()) };
-        shared.lock().status.next = Some(crate::NextModel::default());
-        let (settings, shared, events) = (settings.clone(), shared.clone(), events.clone());
-        self.running = Some(ModelMigration::start(open, reader, settings, shared, events)?);
-        Ok(())
-    }
-
-    /// Cancels the background migration.
-    pub(super) fn cancel(&mut self) {
-        self.running = None;
-    }
-
-    /// Records that the vectors of the next model are ready.
-    pub(super) fn finished(&mut self, migrated: Box<MigratedModel>) {
-        self.ready = Some((migrated, Instant::now()));
-    }
-
-    /// Returns when to switch to the next model.
-    pub(super) fn due_at(&self) -> Option<Instant> {
-        self.ready.as_ref().map(|(_, due)| *due)
-    }
-
-    /// Removes and returns the model to switch to, if that is due.
-    fn take_due(&mut self, now: Instant) -> Option<Box<MigratedModel>> {
-        self.ready.take_if(|(_, due)| *due <= now).map(|(migrated, _)| migrated)
-    }
-
-    /// Schedules another attempt to switch.
-    fn postpone(&mut self, migrated: Box<MigratedModel>, now: Instant) {
-        self.ready = Some((migrated, now + RETRY));
-    }
-}
+use super::Writer;
+use crate::IndexError;
+use crate::embed::{Model, record_serving_model};
+use crate::model_migration::MigratedModel;
 
 impl Writer {
     /// Starts embedding all notes with the next model in the background.

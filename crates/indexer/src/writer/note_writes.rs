@@ -11,7 +11,7 @@ use weft_model::{Link, NotePath, TextHash};
 
 use super::interrupted_move::NO_SPACE;
 use super::move_preview::{MovePreview, qualified_path};
-use super::rescan::ScanMode;
+use super::vault_scans::ScanMode;
 use super::vault_scans::WatchedVault;
 use super::{Event, Writer};
 use crate::canvas_rewrite::rewrite_canvas;

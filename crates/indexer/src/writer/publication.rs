@@ -10,6 +10,9 @@ use super::vector_state::VectorState;
 use crate::past_snapshots::PastSnapshots;
 use crate::shared_status::SharedStatus;
 
+/// Maximum time that new vectors wait for publication while more arrive.
+pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+
 /// The published snapshot, and the note table that is being rebuilt to replace its own.
 pub(super) struct Publication {
     publisher: Publisher,

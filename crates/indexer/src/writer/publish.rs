@@ -1,7 +1,7 @@
 //! Publishing: a batch of changes becomes the next generation of keywords, vectors and notes.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use weft_index::keyword::{EncodedNote, KeywordError};
 use weft_index::notes::{Change, TableEdit};
@@ -10,9 +10,6 @@ use weft_index::{EmbeddingStore, EmbeddingStoreReport, Snapshot};
 use super::Writer;
 use super::vector_pipeline::damaged_vectors_notice;
 use crate::{IndexError, IndexSettings};
-
-/// Maximum time that new vectors wait for publication while more arrive.
-pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
 /// Pending changes of the next generation.
 #[derive(Default)]

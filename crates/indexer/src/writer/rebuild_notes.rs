@@ -4,7 +4,7 @@ use weft_index::notes::{NoteTable, VaultId};
 use weft_index::{LatestCheckpoint, Snapshot, StoreError};
 
 use super::Writer;
-use super::rescan::ScanMode;
+use super::vault_scans::ScanMode;
 use crate::IndexError;
 use crate::scan::ScanArea;
 

@@ -12,7 +12,7 @@ use weft_index::notes::{Change, FileMetadata, NoteTable, VaultId};
 use super::file_reader::{FileOutcome, FileReader};
 use super::missing_notes::{DeletionDecision, MissingNotes};
 use super::publish::ChangeBatch;
-use super::vault_scans::WatchedVault;
+use super::vault_scans::{ScanMode, WatchedVault};
 use super::{Event, Writer};
 use crate::file_watcher::{self, FileWatcher, Touched};
 use crate::index_status::{FileState, Phase, WatchState};
@@ -29,17 +29,6 @@ const REWATCH: Duration = Duration::from_secs(60);
 
 /// Maximum number of events that wait for the writer before further changes are reported as an overflow.
 const MAX_QUEUED_EVENTS: usize = 8192;
-
-/// Options for a scan.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ScanMode {
-    /// Reads every file again, even if it seems unchanged.
-    pub(super) full: bool,
-    /// Compares file contents even if sizes and times are unchanged, because a change was reported.
-    pub(super) reported: bool,
-    /// Deletes notes of the requested area whose files are missing, however many, because a caller requested it. A scan that is extended to more files does not delete those.
-    pub(super) deletes: bool,
-}
 
 impl Writer {
     /// Scans what is due in all vaults.

@@ -18,6 +18,17 @@ const MAX_BURST: u32 = 4;
 /// Delay after which a folder that appeared is scanned again.
 const SETTLE: Duration = Duration::from_secs(2);
 
+/// Options for a scan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ScanMode {
+    /// Reads every file again, even if it seems unchanged.
+    pub(super) full: bool,
+    /// Compares file contents even if sizes and times are unchanged, because a change was reported.
+    pub(super) reported: bool,
+    /// Deletes notes of the requested area whose files are missing, however many, because a caller requested it. A scan that is extended to more files does not delete those.
+    pub(super) deletes: bool,
+}
+
 /// The watched vaults and the state of their scans.
 pub(super) struct VaultScans {
     pub(super) vaults: Vec<WatchedVault>,

@@ -10,7 +10,8 @@ use weft_index::{EmbeddingStore, StoreError, Vectors};
 use weft_model::{NoteId, TextHash};
 
 use super::Event;
-use super::embedding_backlog::{Backlog, EmbeddedBatch};
+use super::embed_batch::EmbeddedBatch;
+use super::embedding_backlog::Backlog;
 use crate::IndexError;
 
 /// The embedding store of one model, and the texts on their way to it.

@@ -9,7 +9,8 @@ use weft_index::notes::{Delta, NoteTable};
 use weft_index::vector::VectorParams;
 use weft_index::{EmbeddingStore, Snapshot, StoreError, VectorLoadGuard, Vectors};
 
-use super::embedding_backlog::{Backlog, EmbeddedBatch};
+use super::embed_batch::EmbeddedBatch;
+use super::embedding_backlog::Backlog;
 use super::vector_pipeline::VectorPipeline;
 use super::{Event, RETRY};
 use crate::IndexError;
