@@ -6,8 +6,7 @@
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "this program prints for people")]
 
 mod bench;
-#[cfg(test)]
-mod debian_package;
+mod dist;
 mod docs;
 mod import_cycles;
 mod layers;
@@ -27,7 +26,8 @@ usage: cargo xtask check            every check except the tests
        cargo xtask crash [KILLS]    kills the daemon KILLS times (default 200), then fails every disk operation once
        cargo xtask bench [ARGS]     runs the benches with arguments for cargo bench, then prints a table
        cargo xtask docs             generates the pages of commands and settings
-       cargo xtask dist             writes man pages and completions to target/dist";
+       cargo xtask dist [--binary PATH] [--out DIR]
+                                    builds a release, or takes the program at PATH, and packs it into target/dist or DIR";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,13 +48,19 @@ fn main() -> anyhow::Result<ExitCode> {
             let kills = kills.first().copied().unwrap_or("200");
             steps::run(root, &steps::crash(kills))? && steps::run(root, &steps::EVERY_CHANGE)?
         }
-        ["dist"] => steps::run_all(root, steps::DIST)?,
-        _ => {
-            eprintln!("{USAGE}");
-            return Ok(ExitCode::from(2));
-        }
+        ["dist", rest @ ..] => match dist::Options::parse(rest) {
+            Some(options) => dist::run(root, &target(root), &options)?,
+            None => return usage(),
+        },
+        _ => return usage(),
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints how to call this program, and returns the exit code for arguments that it does not understand.
+fn usage() -> anyhow::Result<ExitCode> {
+    eprintln!("{USAGE}");
+    Ok(ExitCode::from(2))
 }
 
 /// Returns the folder of the workspace.

@@ -48,58 +48,6 @@ pub(crate) const EVERY_CHANGE: Step<'_> = Step {
     )
 };
 
-/// Steps that write the man pages and shell completions of the packages.
-pub(crate) const DIST: &[Step<'_>] = &[
-    Step::cargo(
-        "pages",
-        &["run", "--release", "--locked", "--package", "weft", "--", "man", "target/dist/man"],
-    ),
-    Step::cargo(
-        "bash",
-        &[
-            "run",
-            "--release",
-            "--locked",
-            "--package",
-            "weft",
-            "--",
-            "completions",
-            "bash",
-            COMPLETIONS,
-        ],
-    ),
-    Step::cargo(
-        "zsh",
-        &[
-            "run",
-            "--release",
-            "--locked",
-            "--package",
-            "weft",
-            "--",
-            "completions",
-            "zsh",
-            COMPLETIONS,
-        ],
-    ),
-    Step::cargo(
-        "fish",
-        &[
-            "run",
-            "--release",
-            "--locked",
-            "--package",
-            "weft",
-            "--",
-            "completions",
-            "fish",
-            COMPLETIONS,
-        ],
-    ),
-];
-
-const COMPLETIONS: &str = "target/dist/completions";
-
 impl<'a> Step<'a> {
     /// Returns a step that runs cargo with `arguments`.
     pub(crate) const fn cargo(name: &'a str, arguments: &'a [&'a str]) -> Self {
