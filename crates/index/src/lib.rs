@@ -6,6 +6,8 @@
 #![deny(unsafe_code)]
 
 mod byte_columns;
+#[cfg(any(not(unix), test))]
+mod checked_folder;
 mod disk;
 pub mod embedder;
 pub mod keyword;

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use rustix::fs::{AtFlags, Mode, OFlags};
 
+#[cfg(not(unix))]
+use crate::checked_folder;
 use crate::disk::{Disk, DiskOperation, ignore_not_found};
 
 /// An open folder. Names in it refer to the same folder whatever happens to its path.
 ///
-/// On systems other than Unix, names are appended to its path instead.
+/// On systems other than Unix, names are appended to its path instead, and each change is checked (`checked_folder`).
 #[derive(Debug)]
 pub struct PinnedFolder {
     path: PathBuf,
@@ -23,6 +25,8 @@ pub struct PinnedFolder {
 impl PinnedFolder {
     /// Opens the folder at `path`, an absolute path; fails if a component of it is a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
+        #[cfg(not(unix))]
+        checked_folder::check(path)?;
         Ok(Self {
             path: path.to_owned(),
             #[cfg(unix)]
@@ -49,12 +53,14 @@ impl PinnedFolder {
         }
         #[cfg(not(unix))]
         {
-            File::open(self.at(name))
+            checked_folder::open_file(&self.at(name))
         }
     }
 
     /// Opens the folder `name` in it; fails if that is a symbolic link.
     fn open_folder(&self, name: &OsStr) -> io::Result<Self> {
+        #[cfg(not(unix))]
+        checked_folder::check(&self.at(name))?;
         Ok(Self {
             path: self.at(name),
             #[cfg(unix)]
@@ -164,7 +170,7 @@ impl Disk {
                 Ok(rustix::fs::unlinkat(&folder.folder, &*name, AtFlags::REMOVEDIR)?)
             });
             #[cfg(not(unix))]
-            let removed = removed.and_then(|()| std::fs::remove_dir(folder.at(&name)));
+            let removed = removed.and_then(|()| checked_folder::remove_folder(&folder.at(&name)));
             if removed.is_err() {
                 return;
             }
@@ -178,7 +184,7 @@ impl Disk {
         let created = rustix::fs::mkdirat(&folder.folder, name, Mode::from_raw_mode(0o777))
             .map_err(io::Error::from);
         #[cfg(not(unix))]
-        let created = std::fs::create_dir(folder.at(name));
+        let created = checked_folder::create_folder(&folder.at(name));
         match created {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             created => self.sync_pinned(folder).map(|()| created.is_ok()),
@@ -196,7 +202,7 @@ impl Disk {
         }
         #[cfg(not(unix))]
         {
-            File::options().read(true).write(true).create_new(true).open(folder.at(name))
+            checked_folder::create_new(&folder.at(name))
         }
     }
 
@@ -213,7 +219,7 @@ impl Disk {
         }
         #[cfg(not(unix))]
         {
-            std::fs::rename(from.at(old), to.at(new))
+            checked_folder::rename(&from.at(old), &to.at(new))
         }
     }
 
@@ -230,7 +236,7 @@ impl Disk {
         }
         #[cfg(not(unix))]
         {
-            std::fs::hard_link(from.at(old), to.at(new))
+            checked_folder::hard_link(&from.at(old), &to.at(new))
         }
     }
 
@@ -241,7 +247,7 @@ impl Disk {
         let removed =
             rustix::fs::unlinkat(&folder.folder, name, AtFlags::empty()).map_err(io::Error::from);
         #[cfg(not(unix))]
-        let removed = std::fs::remove_file(folder.at(name));
+        let removed = checked_folder::remove_file(&folder.at(name));
         ignore_not_found(removed)
     }
 
