@@ -89,6 +89,10 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             with_reason(Code::Unavailable, "KEYWORD_INDEX", text)
         }
         EngineError::Keyword(_) => with_reason(Code::Internal, "KEYWORD_INDEX", text),
+        EngineError::Store(_) => {
+            let text = format!("{text}; it is being rebuilt from the notes, try again in a moment");
+            with_reason(Code::Unavailable, "STORE", text)
+        }
         EngineError::Vector(_) => with_reason(Code::Internal, "VECTOR_INDEX", text),
         EngineError::Embed(EmbedError::Unavailable { .. }) => {
             with_reason(Code::Unavailable, "MODEL_UNAVAILABLE", text)

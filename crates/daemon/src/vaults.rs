@@ -190,11 +190,6 @@ impl Vaults {
         &self.engine
     }
 
-    /// Returns an engine over a stored generation.
-    pub(crate) fn engine_at(&self, generation: u64) -> Result<Engine, IndexError> {
-        Ok(self.engine.over(self.indexer.at(generation)?))
-    }
-
     /// Returns the stored generation `from`, or the last one before `generation`.
     pub(crate) fn earlier(
         &self,

@@ -1,5 +1,6 @@
 //! Errors of the engine.
 
+use weft_index::StoreError;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_index::vector::VectorError;
@@ -37,6 +38,9 @@ pub enum EngineError {
     /// The keyword index failed.
     #[error(transparent)]
     Keyword(#[from] KeywordError),
+    /// Another program truncated a file of the store, and the request read a missing part of it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The vector index failed.
     #[error(transparent)]
     Vector(#[from] VectorError),

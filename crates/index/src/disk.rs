@@ -314,7 +314,7 @@ impl FileStamp {
         Some(Self { n_bytes: metadata.len(), modified: metadata.modified().ok() })
     }
 
-    /// True if a file became shorter: reading the missing bytes of a mapping would kill the process.
+    /// True if a file became shorter: reading the missing bytes of a mapping yields zeros, or ends the process on systems other than Linux.
     pub(crate) fn is_cut(before: Option<Self>, now: Option<Self>) -> bool {
         before.zip(now).is_some_and(|(before, now)| now.n_bytes < before.n_bytes)
     }

@@ -18,6 +18,7 @@ mod open_file;
 mod pinned_folder;
 mod snapshot;
 mod store;
+mod truncated_maps;
 pub mod vector;
 
 pub use disk::{Disk, DiskOperation, FaultInjector};

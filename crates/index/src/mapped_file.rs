@@ -3,25 +3,40 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use memmap2::{MmapOptions, MmapRaw};
+use stable_deref_trait::StableDeref;
+
+use crate::truncated_maps::{self, MapGuard, TruncationFlag};
 
 const _: () = assert!(cfg!(target_endian = "little"), "mapped files hold little-endian floats");
 
 /// Read-only mapping of part of a file.
 #[derive(Debug)]
-pub(crate) struct FileMap(MmapRaw);
+pub(crate) struct FileMap {
+    /// Dropped before the memory is unmapped.
+    _guard: MapGuard,
+    memory: MmapRaw,
+}
 
 impl FileMap {
-    /// Maps `len` bytes from `offset`.
-    pub(crate) fn new(file: &File, offset: u64, len: usize) -> io::Result<Self> {
-        Ok(Self(MmapOptions::new().offset(offset).len(len).map_raw_read_only(file)?))
+    /// Maps `len` bytes from `offset`. A later read of a part that another program cut off yields zeros and raises `flag`.
+    pub(crate) fn new(
+        file: &File,
+        offset: u64,
+        len: usize,
+        flag: &TruncationFlag,
+    ) -> io::Result<Self> {
+        let memory = MmapOptions::new().offset(offset).len(len).map_raw_read_only(file)?;
+        let _guard = truncated_maps::guard(memory.as_ptr(), memory.len(), flag);
+        Ok(Self { _guard, memory })
     }
 
     /// Returns the length of the mapping in bytes.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.memory.len()
     }
 
     /// Returns the `n` bytes at `offset` in the mapping, which must not be written any more.
@@ -31,10 +46,10 @@ impl FileMap {
     /// If the range is not inside the mapping.
     pub(crate) fn bytes(&self, offset: usize, n: usize) -> &[u8] {
         let end = offset.checked_add(n);
-        assert!(end.is_some_and(|end| end <= self.0.len()), "bytes inside the mapping");
+        assert!(end.is_some_and(|end| end <= self.memory.len()), "bytes inside the mapping");
         // SAFETY: the bytes are inside the mapping (checked), which lives as long as `self`; every bit pattern is a byte.
         // They do not change: a file of a generation is written before it gets its name and is removed as a whole; a spill file is never shortened, and each of its bytes is written once, before it is read.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().wrapping_add(offset), n) }
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().wrapping_add(offset), n) }
     }
 
     /// Returns the `n` floats at `offset` in the mapping.
@@ -44,8 +59,8 @@ impl FileMap {
     /// If the range is not inside the mapping, or `offset` is not a multiple of four.
     pub(crate) fn floats(&self, offset: usize, n: usize) -> &[f32] {
         let end = n.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_add(offset));
-        assert!(end.is_some_and(|end| end <= self.0.len()), "floats inside the mapping");
-        let first = self.0.as_ptr().wrapping_add(offset).cast::<f32>();
+        assert!(end.is_some_and(|end| end <= self.memory.len()), "floats inside the mapping");
+        let first = self.memory.as_ptr().wrapping_add(offset).cast::<f32>();
         assert!(first.is_aligned(), "floats aligned to their size");
         // SAFETY: the bytes are inside the mapping (checked), which lives as long as `self`; the pointer is aligned (checked); every bit pattern is a float.
         // They do not change: callers read published rows only; the single writer never overwrites those and never shortens a file.
@@ -68,9 +83,20 @@ impl MappedBytes {
     }
 }
 
+impl Deref for MappedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.map.bytes(self.offset, self.n_bytes)
+    }
+}
+
+// SAFETY: the bytes are in mapped memory, which does not move with this value.
+unsafe impl StableDeref for MappedBytes {}
+
 impl AsRef<[u8]> for MappedBytes {
     fn as_ref(&self) -> &[u8] {
-        self.map.bytes(self.offset, self.n_bytes)
+        self
     }
 }
 
@@ -86,7 +112,7 @@ mod tests {
         let values: Vec<f32> = (0_u8..200).map(f32::from).collect();
         file.write_all(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
             .unwrap();
-        let map = FileMap::new(&file, 64, 736).unwrap();
+        let map = FileMap::new(&file, 64, 736, &TruncationFlag::default()).unwrap();
         assert_eq!(map.floats(0, 184), &values[16..]);
         assert_eq!(map.floats(8, 3), &values[18..21]);
     }
@@ -96,9 +122,13 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let bytes: Vec<u8> = (0..10_000_u16).flat_map(u16::to_le_bytes).collect();
         file.write_all(&bytes).unwrap();
-        let map = Arc::new(FileMap::new(&file, 0, bytes.len()).unwrap());
+        let map =
+            Arc::new(FileMap::new(&file, 0, bytes.len(), &TruncationFlag::default()).unwrap());
         assert_eq!(MappedBytes::new(map, 0, bytes.len()).as_ref(), bytes);
-        assert_eq!(FileMap::new(&file, 4_100, 7).unwrap().bytes(2, 5), &bytes[4_102..4_107]);
+        assert_eq!(
+            FileMap::new(&file, 4_100, 7, &TruncationFlag::default()).unwrap().bytes(2, 5),
+            &bytes[4_102..4_107]
+        );
     }
 
     #[test]
@@ -106,7 +136,7 @@ mod tests {
     fn bytes_past_the_end_panic() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[0; 128]).unwrap();
-        FileMap::new(&file, 0, 128).unwrap().bytes(120, 9);
+        FileMap::new(&file, 0, 128, &TruncationFlag::default()).unwrap().bytes(120, 9);
     }
 
     #[test]
@@ -114,6 +144,6 @@ mod tests {
     fn floats_past_the_end_panic() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[0; 128]).unwrap();
-        FileMap::new(&file, 0, 128).unwrap().floats(64, 17);
+        FileMap::new(&file, 0, 128, &TruncationFlag::default()).unwrap().floats(64, 17);
     }
 }

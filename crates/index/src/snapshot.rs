@@ -10,6 +10,7 @@ use crate::embedder::Embedder;
 use crate::keyword::KeywordReader;
 use crate::note_rows::NoteRows;
 use crate::notes::NoteTable;
+use crate::store::StoreError;
 use crate::vector::{RowId, VectorError, VectorIndex, VectorParams, VectorWriter};
 
 /// Everything a request needs, of one point in time. Immutable; stays valid however long it is held.
@@ -99,6 +100,11 @@ impl Vectors {
         self.loading.as_ref().is_some_and(|loading| !*loading.is_finished())
     }
 
+    fn check_truncation(&self) -> Result<(), StoreError> {
+        let loaded = self.loading.as_ref().and_then(|loading| loading.loaded.get());
+        loaded.unwrap_or(self).index.check_truncation()
+    }
+
     /// Returns the rows of a note's chunks; while loading, those it will have.
     fn rows_of(&self, note: NoteId) -> &[Option<RowId>] {
         self.loading.as_ref().map_or(&self.rows, |loading| &loading.rows).of(note)
@@ -160,6 +166,15 @@ impl Snapshot {
     #[must_use]
     pub fn past(generation: u64, notes: NoteTable) -> Self {
         Self { generation, notes, keyword: KeywordReader::unloaded(generation), vectors: None }
+    }
+
+    /// Fails if another program truncated a file of this snapshot, and a missing part of it was read: what was read since must not be used.
+    ///
+    /// Costs no system call. The writer notices the truncation by itself and publishes a snapshot without the file.
+    pub fn check_truncation(&self) -> Result<(), StoreError> {
+        self.notes.check_truncation()?;
+        self.keyword.check_truncation()?;
+        self.vectors.as_ref().map_or(Ok(()), Vectors::check_truncation)
     }
 
     /// True if every chunk of `note` has a current vector.

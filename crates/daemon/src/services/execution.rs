@@ -44,21 +44,26 @@ impl Services {
     pub(super) async fn answer<
         R: HasRequestedState,
         Q: Send + 'static,
-        A: HasWarnings + Send + 'static,
-        W,
+        A: HasWarnings,
+        W: Send + 'static,
     >(
         &self,
         request: Request<R>,
         read: impl FnOnce(R) -> Result<Q, Status>,
         compute: impl FnOnce(&Engine, &Q) -> Result<A, EngineError> + Send + 'static,
-        write: impl FnOnce(A) -> W,
+        write: impl FnOnce(A) -> W + Send + 'static,
     ) -> Result<Response<W>, Status> {
         let deadline = self.deadline(request.metadata());
         let state = request.get_ref().requested_state();
         let parsed = read(request.into_inner())?;
-        let answer =
-            self.compute_with_warnings(deadline, state, move |engine| compute(engine, &parsed));
-        Ok(Response::new(write(answer.await?)))
+        let unread = self.unread_files_warning(state);
+        // The answer may refer to the snapshot, so it is encoded before the snapshot is checked.
+        let answer = self.compute_at(deadline, state, move |engine| {
+            let mut answer = compute(engine, &parsed)?;
+            answer.warnings().extend(unread);
+            Ok(write(answer))
+        });
+        Ok(Response::new(answer.await?))
     }
 
     /// Computes an answer as [`compute_at`](Self::compute_at) does, and adds a warning if some files are not scanned yet.
@@ -93,11 +98,15 @@ impl Services {
         }
         let is_initial_scan = self.initial_scan_warning()?.is_some();
         let answer = self.compute(deadline, move |vaults, stop| {
-            let engine = match as_of {
-                None => vaults.engine().until(stop.clone()),
-                Some(generation) => vaults.engine_at(generation)?.until(stop.clone()),
+            let snapshot = match as_of {
+                None => vaults.engine().snapshot(),
+                Some(generation) => vaults.indexer().at(generation)?,
             };
-            compute(&engine).map_err(|error| {
+            let engine = vaults.engine().over(Arc::clone(&snapshot)).until(stop.clone());
+            let answer = compute(&engine);
+            // Neither an answer nor an error means anything if files were truncated under the request.
+            snapshot.check_truncation().map_err(EngineError::from)?;
+            answer.map_err(|error| {
                 // A note whose file has not been scanned yet is not missing.
                 let is_missing = matches!(error, EngineError::UnknownNote { .. });
                 if is_missing && is_initial_scan { RequestError::Unread } else { error.into() }

@@ -1,9 +1,10 @@
 //! NoteService.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tonic::{Request, Response, Status};
-use weft_engine::{Engine, ResolveRequest};
+use weft_engine::{Engine, EngineError, ResolveRequest};
 use weft_indexer::{WriteOutcome, WriteRequest};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
@@ -23,16 +24,20 @@ impl NoteService for Services {
         let state = request.requested_state();
         let parsed = convert::notes::note_request(request)?;
         // Waking a worker would take longer than answering.
-        let cheap = if state == RequestedState::default() {
-            self.vaults()?.engine().note_if_cheap(&parsed)
-        } else {
-            None
-        };
-        let answer = match cheap {
-            Some(answer) => answer,
-            None => self.compute_at(deadline, state, move |engine| engine.note(&parsed)).await?,
-        };
-        Ok(Response::new(convert::notes::note_response(answer)))
+        if state == RequestedState::default() {
+            let snapshot = self.vaults()?.engine().snapshot();
+            let engine = self.vaults()?.engine().over(Arc::clone(&snapshot));
+            if let Some(answer) = engine.note_if_cheap(&parsed) {
+                let response = convert::notes::note_response(answer);
+                let checked = snapshot.check_truncation().map_err(EngineError::from);
+                checked.map_err(|error| status::of_engine(&error))?;
+                return Ok(Response::new(response));
+            }
+        }
+        let answer = self.compute_at(deadline, state, move |engine| {
+            engine.note(&parsed).map(convert::notes::note_response)
+        });
+        Ok(Response::new(answer.await?))
     }
 
     async fn list_notes(

@@ -53,7 +53,7 @@ impl ChecksumCache {
             // Taken before the file is read, so that a concurrent change is detected next time.
             let now = FileStamp::of(&location.path().join(file));
             let known = self.0.get(file).copied();
-            // Reading a truncated mapped file would kill the process.
+            // The rest of a truncated file may happen to look intact, and reading it ends the process on some systems.
             if FileStamp::is_cut(known.flatten(), now) {
                 return Err(location.corrupt(format!("the file was truncated: {}", file.display())));
             }

@@ -44,9 +44,12 @@ impl CorruptionFlag {
         read: impl FnOnce() -> Result<T, KeywordError>,
     ) -> Result<T, KeywordError> {
         // State left half done by a panic is not reused: buffers are dropped with it, and readers are opened again.
-        let outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let mut outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
             Err(location.corrupt(format!("a read panicked: {}", panic_message(&*panic))))
         });
+        if location.truncation().is_raised() {
+            outcome = Err(location.corrupt("a file was truncated while it was in use"));
+        }
         if outcome.as_ref().is_err_and(KeywordError::needs_rebuild) {
             self.raise();
         }

@@ -4,19 +4,22 @@
 //!
 //! A commit writes many small files. They are synced together just before the list that names them, so that the file system can journal them in one batch.
 
+use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
-    WatchCallback, WatchHandle, WritePtr,
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes,
+    TerminatingWrite, WatchCallback, WatchHandle, WritePtr,
 };
 
 use super::keyword_error::{IndexLocation, KeywordError};
 use crate::disk::{Disk, DiskOperation, sealed, unsealed};
+use crate::mapped_file::{FileMap, MappedBytes};
 
 /// File that lists the files of the index.
 pub(super) const MANAGED_FILE: &str = ".managed.json";
@@ -25,9 +28,12 @@ pub(super) const MANAGED_FILE: &str = ".managed.json";
 const WRITE_BUFFER_BYTES: usize = 64 << 10;
 
 /// Folder of an index.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct IndexDirectory {
+    /// Everything except reading and writing files.
     files: MmapDirectory,
+    /// Mapped files.
+    maps: Arc<Mutex<HashMap<PathBuf, Weak<FileMap>>>>,
     disk: Disk,
     location: IndexLocation,
     /// Files that are written but not synced yet.
@@ -39,8 +45,25 @@ impl IndexDirectory {
     pub(super) fn open(disk: &Disk, location: &IndexLocation) -> Result<Self, KeywordError> {
         let files =
             MmapDirectory::open(location.path()).map_err(|error| location.directory(error))?;
-        let (disk, location, pending) = (disk.clone(), location.clone(), Arc::default());
-        Ok(Self { files, disk, location, pending })
+        let (disk, location) = (disk.clone(), location.clone());
+        let (maps, pending) = (Arc::default(), Arc::default());
+        Ok(Self { files, maps, disk, location, pending })
+    }
+
+    /// Maps a file, or returns its present mapping; `None` for an empty file.
+    fn map(&self, path: &Path) -> io::Result<Option<Arc<FileMap>>> {
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(map) = maps.get(path).and_then(Weak::upgrade) {
+            return Ok(Some(map));
+        }
+        let file = File::open(self.location.path().join(path))?;
+        let n_bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        if n_bytes == 0 {
+            return Ok(None);
+        }
+        let map = Arc::new(FileMap::new(&file, 0, n_bytes, self.location.truncation())?);
+        maps.insert(path.to_owned(), Arc::downgrade(&map));
+        Ok(Some(map))
     }
 
     /// Queues a file for the next sync.
@@ -74,17 +97,39 @@ impl IndexDirectory {
         self.disk.check_fault(operation, &self.location.path().join(path))
     }
 
-    /// Drops the cache entries of files that are no longer mapped.
-    ///
-    /// Tantivy keeps an entry for every file it ever mapped until its cache info is requested: over a kilobyte per commit.
+    /// Drops the entries of files that are no longer mapped.
     fn forget_unmapped(&self) {
-        drop(self.files.get_cache_info());
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.retain(|_, map| map.strong_count() > 0);
+    }
+
+    /// Fails if a missing part of a truncated file was read, so that what is written from it is not used.
+    fn check_truncation(&self) -> io::Result<()> {
+        self.location.truncation().check().map_err(|error| {
+            let error = io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+            self.location.record_write_error(&error);
+            error
+        })
+    }
+}
+
+impl fmt::Debug for IndexDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("IndexDirectory").field(&self.location.path()).finish()
     }
 }
 
 impl Directory for IndexDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.files.get_file_handle(path)
+        let map = self.map(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
+            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+        })?;
+        let bytes = map.map_or_else(OwnedBytes::empty, |map| {
+            let n_bytes = map.len();
+            OwnedBytes::new(MappedBytes::new(map, 0, n_bytes))
+        });
+        Ok(Arc::new(bytes))
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
@@ -127,6 +172,7 @@ impl Directory for IndexDirectory {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        self.check_truncation()?;
         let full = self.location.path().join(path);
         if path != Path::new(MANAGED_FILE) {
             let swapped = self.disk.swap(&full, &sealed(data));
@@ -177,6 +223,7 @@ impl Write for IndexFileWriter {
 
 impl TerminatingWrite for IndexFileWriter {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.folder.check_truncation()?;
         self.folder.push(self.path.clone());
         Ok(())
     }

@@ -8,6 +8,7 @@ use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 
 use crate::disk::is_misplaced;
+use crate::truncated_maps::TruncationFlag;
 
 /// Error of opening, writing or reading the keyword index.
 #[derive(Debug, thiserror::Error)]
@@ -93,11 +94,27 @@ pub(super) struct IndexLocation {
     folder: Arc<PathBuf>,
     /// Last write error since the last commit. Tantivy itself only reports that one of its threads ended.
     write_error: Arc<Mutex<Option<Arc<io::Error>>>>,
+    /// Raised once a missing part of a truncated file is read.
+    truncation: TruncationFlag,
 }
 
 impl IndexLocation {
     pub(super) fn new(folder: &Path) -> Self {
-        Self { folder: Arc::new(folder.to_path_buf()), ..Self::default() }
+        Self {
+            folder: Arc::new(folder.to_path_buf()),
+            write_error: Arc::default(),
+            truncation: TruncationFlag::of(folder),
+        }
+    }
+
+    /// Returns the same folder for an index whose files are opened again.
+    pub(super) fn reopened(&self) -> Self {
+        Self { truncation: TruncationFlag::of(&self.folder), ..self.clone() }
+    }
+
+    /// Returns the flag that is raised once a missing part of a truncated file is read.
+    pub(super) const fn truncation(&self) -> &TruncationFlag {
+        &self.truncation
     }
 
     pub(super) fn path(&self) -> &Path {

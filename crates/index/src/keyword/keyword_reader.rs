@@ -13,6 +13,7 @@ use super::keyword_error::{IndexLocation, KeywordError};
 use super::language::Language;
 use super::score_buffers::ScoreBuffers;
 use super::segment_reader::{PostingList, Segment, hash};
+use crate::store::StoreError;
 
 /// Maximum number of terms of one note considered by [`KeywordReader::rare_terms`]. Longer notes contribute their most frequent ones.
 const MAX_NOTE_TERMS: usize = 2048;
@@ -138,6 +139,12 @@ impl KeywordReader {
         read: impl FnOnce() -> Result<T, KeywordError>,
     ) -> Result<T, KeywordError> {
         self.0.corruption.guard(&self.0.location, read)
+    }
+
+    /// Fails if a missing part of a truncated file was read, and raises the corruption flag then.
+    pub(crate) fn check_truncation(&self) -> Result<(), StoreError> {
+        let checked = self.0.location.truncation().check();
+        checked.inspect_err(|_| self.0.corruption.raise())
     }
 
     /// Fails if the postings of this generation are no longer loaded.

@@ -110,7 +110,7 @@ impl KeywordWriter {
         let corruption = Arc::default();
         let (fields, opened) =
             OpenIndex::new(disk.as_ref(), &location, &settings, &corruption, recreate)?;
-        let OpenIndex { lock, index, source, checksums, reader } = opened;
+        let OpenIndex { location, lock, index, source, checksums, reader } = opened;
         let writer = Self {
             disk,
             index,
@@ -141,8 +141,8 @@ impl KeywordWriter {
         let (disk, corruption) = (self.disk.as_ref(), &self.corruption);
         let (fields, opened) =
             OpenIndex::new(disk, &self.location, &self.settings, corruption, true)?;
-        let OpenIndex { lock, index, source, checksums, reader } = opened;
-        (self.index, self.source, self.fields) = (index, source, fields);
+        let OpenIndex { location, lock, index, source, checksums, reader } = opened;
+        (self.location, self.index, self.source, self.fields) = (location, index, source, fields);
         (self.checksums, self.reader, self.lock) = (checksums, reader, Some(lock));
         self.reader_lags = false;
         Ok(())
@@ -382,6 +382,7 @@ impl Drop for KeywordWriter {
 /// Opened or newly created index.
 struct OpenIndex {
     lock: DirectoryLock,
+    location: IndexLocation,
     index: Index,
     source: IndexReader,
     checksums: ChecksumCache,
@@ -397,6 +398,7 @@ impl OpenIndex {
         corruption: &Arc<CorruptionFlag>,
         recreate: bool,
     ) -> Result<(SchemaFields, Self), KeywordError> {
+        let location = &location.reopened();
         let failed = |error| location.tantivy(error);
         let (directory, lock): (Box<dyn Directory>, _) = match disk {
             Some(disk) => {
@@ -465,7 +467,8 @@ impl OpenIndex {
             &fields,
             (location, corruption),
         )?;
-        Ok((fields, Self { lock, index, source, checksums, reader }))
+        let location = location.clone();
+        Ok((fields, Self { location, lock, index, source, checksums, reader }))
     }
 }
 

@@ -6,15 +6,19 @@ use std::path::PathBuf;
 use bytes::Bytes;
 
 use crate::disk::FileStamp;
+use crate::truncated_maps::TruncationFlag;
 
 /// The file that backs a table, with its checksum; empty for a table in memory.
 #[derive(Clone, Default)]
-pub(super) struct BackingFile {
-    pub(super) path: PathBuf,
+pub(crate) struct BackingFile {
+    pub(crate) path: PathBuf,
     /// Stamp of the file before it was last read.
-    pub(super) stamp: Option<FileStamp>,
-    pub(super) bytes: Bytes,
-    pub(super) crc32: u32,
+    pub(crate) stamp: Option<FileStamp>,
+    /// The mapped file.
+    pub(crate) bytes: Bytes,
+    pub(crate) crc32: u32,
+    /// Raised once a missing part of the file is read.
+    pub(crate) truncation: TruncationFlag,
 }
 
 impl fmt::Debug for BackingFile {

@@ -11,6 +11,7 @@ use bytestring::ByteString;
 use super::Body;
 use crate::disk::{self, Disk};
 use crate::mapped_file::{FileMap, MappedBytes};
+use crate::truncated_maps::TruncationFlag;
 
 /// Bytes of bodies that stay in memory: enough for an edit or a small vault.
 const MAX_BYTES_IN_MEMORY: usize = 32 << 20;
@@ -118,7 +119,8 @@ impl Spill {
         }
         let file = self.disk.create_unnamed(&self.folder)?;
         self.disk.set_len(&file, &self.folder, n_more)?;
-        let map = Arc::new(FileMap::new(&file, 0, n_bytes)?);
+        // Other programs cannot truncate a file without a name.
+        let map = Arc::new(FileMap::new(&file, 0, n_bytes, &TruncationFlag::default())?);
         *n_spilled += n_more;
         Ok(SpillFile { file, map, n_free: n_bytes })
     }

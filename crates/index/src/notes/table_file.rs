@@ -106,22 +106,22 @@ impl NoteTable {
         Ok(table)
     }
 
-    /// Sets the file that backs this table, with its bytes and checksum.
-    pub(crate) fn backed_by(
-        self,
-        path: PathBuf,
-        stamp: Option<FileStamp>,
-        bytes: Bytes,
-        crc32: u32,
-    ) -> Self {
-        Self { backing_file: BackingFile { path, stamp, bytes, crc32 }, ..self }
+    /// Sets the file that backs this table.
+    pub(crate) fn backed_by(self, backing_file: BackingFile) -> Self {
+        Self { backing_file, ..self }
+    }
+
+    /// Fails with [`StoreError::Changed`] if a missing part of the truncated file that backs this table was read: what was read since must not be used. Costs no system call.
+    pub fn check_truncation(&self) -> Result<(), StoreError> {
+        self.backing_file.truncation.check()
     }
 
     /// Fails with [`StoreError::Changed`] if another program changed the file that backs this table since it was opened: the table must not be used then.
     ///
     /// Reads the whole file.
     pub fn check(&self) -> Result<(), StoreError> {
-        let BackingFile { path, stamp, bytes, crc32 } = &self.backing_file;
+        self.check_truncation()?;
+        let BackingFile { path, stamp, bytes, crc32, truncation: _ } = &self.backing_file;
         if !FileStamp::is_cut(*stamp, FileStamp::of(path)) && crc32fast::hash(bytes) == *crc32 {
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl NoteTable {
     pub fn check_touched(&self) -> Result<Option<Self>, StoreError> {
         let now = FileStamp::of(&self.backing_file.path);
         if self.backing_file.stamp == now {
-            return Ok(None);
+            return self.check_truncation().map(|()| None);
         }
         self.check()?;
         let backing_file = BackingFile { stamp: now, ..self.backing_file.clone() };

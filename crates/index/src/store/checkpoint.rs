@@ -14,8 +14,9 @@ use weft_graph::{GraphColumns, NoteGraph};
 use super::{CURRENT, FORMAT_VERSION, StoreError, number_file};
 use crate::disk::{self, ChecksumWriter, Disk, FileChecksum, FileStamp};
 use crate::mapped_file::{FileMap, MappedBytes};
-use crate::notes::NoteTable;
+use crate::notes::{BackingFile, NoteTable};
 use crate::open_file::OpenFile;
+use crate::truncated_maps::TruncationFlag;
 
 /// A persisted generation.
 #[derive(Debug)]
@@ -93,6 +94,8 @@ impl Checkpoints {
         );
         let (generation, recipe) = (*generation, *recipe);
         let manifest = Manifest { generation, recipe, notes: notes?, graph: graph? };
+        // What was copied from a truncated file is not persisted.
+        checkpoint.notes.check_truncation()?;
         let format = encoded(staged, &FORMAT_VERSION)?;
         let manifest = disk::sealed(&[format, encoded(staged, &manifest)?].concat());
         write_folder(MANIFEST, &|outlet| outlet.write_all(&manifest))?;
@@ -296,20 +299,25 @@ fn read(root: &Path, generation: u64) -> Result<(Checkpoint, Option<StoreError>)
     let path = folder.join(NOTES);
     // Taken before the file is read, so that a concurrent change is noticed later.
     let stamp = FileStamp::of(&path);
-    let (bytes, crc32) = (mapped(&path, notes)?, notes.crc32);
+    let truncation = TruncationFlag::of(&path);
+    let (bytes, crc32) = (mapped(&path, notes, &truncation)?, notes.crc32);
     let notes =
         NoteTable::read(&bytes, graph).map_err(|error| damaged(&path, &error.to_string()))?;
-    let notes = notes.backed_by(path, stamp, bytes, crc32);
+    let notes = notes.backed_by(BackingFile { path, stamp, bytes, crc32, truncation });
     Ok((Checkpoint { generation, notes, recipe }, unreadable))
 }
 
 fn read_graph(path: &Path, sum: FileChecksum) -> Result<NoteGraph, StoreError> {
-    let columns: GraphColumns = decoded(path, &mapped(path, sum)?)?;
+    let flag = TruncationFlag::default();
+    let columns: GraphColumns = decoded(path, &mapped(path, sum, &flag)?)?;
+    if flag.is_raised() {
+        return Err(damaged(path, "it was truncated while it was read"));
+    }
     NoteGraph::from_columns(columns).map_err(|error| damaged(path, &error.to_string()))
 }
 
-/// Maps the file at `path` and verifies length and checksum; its pages are loaded on access.
-fn mapped(path: &Path, sum: FileChecksum) -> Result<Bytes, StoreError> {
+/// Maps the file at `path` and verifies length and checksum; its pages are loaded on access, and `flag` is raised if some are missing then.
+fn mapped(path: &Path, sum: FileChecksum, flag: &TruncationFlag) -> Result<Bytes, StoreError> {
     let read = |error: io::Error| {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         if is_missing {
@@ -322,7 +330,7 @@ fn mapped(path: &Path, sum: FileChecksum) -> Result<Bytes, StoreError> {
     let n_bytes = file.metadata().map_err(read)?.len();
     let length = usize::try_from(n_bytes).ok().filter(|n| *n > 0 && n_bytes == sum.n_bytes);
     let length = length.ok_or_else(|| damaged(path, "its length differs"))?;
-    let map = Arc::new(FileMap::new(&file, 0, length).map_err(read)?);
+    let map = Arc::new(FileMap::new(&file, 0, length, flag).map_err(read)?);
     let bytes = Bytes::from_owner(MappedBytes::new(map, 0, length));
     if crc32fast::hash(&bytes) == sum.crc32 {
         Ok(bytes)

@@ -128,6 +128,8 @@ pub struct EmbeddingStoreReport {
     pub n_rows: usize,
     /// Damaged rows, which must be embedded again.
     pub n_damaged: usize,
+    /// True if another program added bytes behind the rows; they are removed.
+    pub has_stray_bytes: bool,
 }
 
 impl EmbeddingStore {
@@ -169,8 +171,11 @@ impl EmbeddingStore {
             Some(number) => validate_rows(disk, &folder, number, model)?,
             None => (None, 0),
         };
+        let rows_file = newest.map(|number| in_folder(&folder, number, ROWS_FILE));
+        let has_stray_bytes =
+            rows_file.is_some_and(|path| VectorFile::has_stray_bytes(&path, model.dimension));
         let number = match (newest, intact) {
-            (Some(number), Some(_)) if n_damaged == 0 => number,
+            (Some(number), Some(_)) if n_damaged == 0 && !has_stray_bytes => number,
             (newest, intact) => {
                 let (writer, entries) = match newest.zip(intact) {
                     Some((number, LoggedRows { owners, entries })) => {
@@ -191,7 +196,7 @@ impl EmbeddingStore {
         store.load_graph();
         keep_number(disk, &folder, number);
         let n_rows = store.texts.len();
-        Ok((store, EmbeddingStoreReport { n_rows, n_damaged }))
+        Ok((store, EmbeddingStoreReport { n_rows, n_damaged, has_stray_bytes }))
     }
 
     /// Predicts the result of [`open`](Self::open) for intact files: the rows of each note, and the number of pending chunks. Reads no vectors and changes nothing.
@@ -376,9 +381,24 @@ impl EmbeddingStore {
         self.files.as_ref().is_some_and(EmbeddingFiles::is_gone)
     }
 
+    /// True if another program added bytes behind the rows. Costs a system call.
+    #[must_use]
+    pub fn has_stray_bytes(&self) -> bool {
+        let files = self.files.as_ref();
+        files.is_some_and(|files| {
+            VectorFile::has_stray_bytes(&files.path(ROWS_FILE), self.writer.dimension())
+        })
+    }
+
+    /// True if a missing part of the truncated file of the rows was read: their memory no longer shows the file.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.writer.is_truncated()
+    }
+
     /// Deletes rows that another program changed, and returns their number; their chunks are pending again.
     ///
-    /// Reads every live row; reads none of a truncated file, which would kill the process.
+    /// Reads every live row, but none of a truncated file.
     pub fn drop_damaged(&mut self) -> Result<usize, StoreError> {
         let is_cut = self.files.as_ref().is_some_and(EmbeddingFiles::is_cut);
         if is_cut {

@@ -19,6 +19,7 @@ use super::file_header::{self, FileHeader, HEADER_BYTES};
 use super::{MAX_DIMENSION, VectorError};
 use crate::disk::Disk;
 use crate::mapped_file::FileMap;
+use crate::truncated_maps::TruncationFlag;
 
 const FORMAT: file_header::FileFormat =
     file_header::FileFormat { magic: *b"WEFTVECF", version: 1, name: "vector file" };
@@ -35,7 +36,7 @@ const EXTENT_ROWS: usize = 16 * BLOCK_ROWS;
 /// Append-only file of `f32` rows.
 ///
 /// One writer; readers hold mappings, which stay valid and unchanged while rows are appended.
-/// No other program may write to the file or shorten it while it is open.
+/// No other program may write to the file or shorten it while it is open; a cut is detected where it is read.
 #[derive(Debug)]
 pub struct VectorFile {
     file: File,
@@ -45,6 +46,8 @@ pub struct VectorFile {
     n_rows: usize,
     /// Mapped extents, contiguous and in order; each starts at a block.
     extents: Vec<Extent>,
+    /// Raised once a missing part of an extent is read.
+    truncation: TruncationFlag,
 }
 
 #[derive(Debug)]
@@ -85,7 +88,8 @@ impl VectorFile {
         let header = FileHeader::new(&FORMAT, &fields).bytes();
         disk.write_all(&mut file, path, &header).map_err(write)?;
         let (path, disk) = (path.to_owned(), disk.clone());
-        Ok(Self { file, path, disk, dimension, n_rows: 0, extents: Vec::new() })
+        let (extents, truncation) = (Vec::new(), TruncationFlag::of(&path));
+        Ok(Self { file, path, disk, dimension, n_rows: 0, extents, truncation })
     }
 
     /// Opens a file with `n_rows` valid rows and maps them.
@@ -115,7 +119,8 @@ impl VectorFile {
             return Err(VectorError::Damaged { path: path.to_owned(), part: "row length" });
         }
         let (path, disk) = (path.to_owned(), disk.clone());
-        let mut opened = Self { file, path, disk, dimension, n_rows, extents: Vec::new() };
+        let (extents, truncation) = (Vec::new(), TruncationFlag::of(&path));
+        let mut opened = Self { file, path, disk, dimension, n_rows, extents, truncation };
         let expected = opened.offset(n_rows);
         if n_bytes < expected {
             return Err(VectorError::Truncated { path: opened.path, expected, got: n_bytes });
@@ -136,6 +141,13 @@ impl VectorFile {
         let n_bytes = opened.file.metadata().map_err(read)?.len();
         let n_bytes = n_bytes.saturating_sub(HEADER_BYTES as u64);
         Ok(usize::try_from(n_bytes / row_bytes(dimension) as u64).unwrap_or(usize::MAX))
+    }
+
+    /// True if the file at `path` ends in a part of a row, which this program never writes: the file grows by whole rows.
+    pub(crate) fn has_stray_bytes(path: &Path, dimension: usize) -> bool {
+        let n_bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
+        let n_bytes = n_bytes.saturating_sub(HEADER_BYTES as u64);
+        !n_bytes.is_multiple_of(row_bytes(dimension) as u64)
     }
 
     /// Returns the bytes of a file with `n_rows` rows.
@@ -191,6 +203,11 @@ impl VectorFile {
             .map_err(|source| VectorError::Write { path: self.path.clone(), source })
     }
 
+    /// Returns the flag that is raised once a missing part of the truncated file is read.
+    pub(super) fn truncation(&self) -> TruncationFlag {
+        self.truncation.clone()
+    }
+
     /// Returns the vector of row `row`, which must be valid.
     pub(crate) fn row(&self, row: usize) -> &[f32] {
         let at = self.extents.partition_point(|extent| extent.end_row <= row);
@@ -229,6 +246,7 @@ impl VectorFile {
             &self.file,
             start,
             (end_row - first_row) * row_bytes(self.dimension),
+            &self.truncation,
         )?);
         self.extents.push(Extent { first_row, end_row, map });
         Ok(())

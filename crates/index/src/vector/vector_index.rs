@@ -16,6 +16,8 @@ use super::shortlist::{Shortlist, row_of, score_of, with_prefetch};
 use super::simd::{self, HalfLane, Kernel, LANE, Lane};
 use super::vector_file::{BLOCK_ROWS, to_u32};
 use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, graph_search};
+use crate::store::StoreError;
+use crate::truncated_maps::TruncationFlag;
 
 /// Cost of a step of a graph walk, in scanned rows.
 ///
@@ -78,6 +80,8 @@ pub struct VectorIndex {
     pub(super) graph: Option<Arc<FrozenGraph>>,
     pub(super) params: VectorParams,
     pub(super) kernel: Kernel,
+    /// Raised once a missing part of the truncated file of the vectors is read.
+    pub(super) truncation: TruncationFlag,
 }
 
 /// A query as floats and as codes.
@@ -138,6 +142,11 @@ enum RowFilter {
 }
 
 impl VectorIndex {
+    /// Fails if a missing part of the truncated file of the vectors was read.
+    pub(crate) fn check_truncation(&self) -> Result<(), StoreError> {
+        self.truncation.check()
+    }
+
     /// Returns the number of floats per vector.
     #[must_use]
     pub const fn dimension(&self) -> usize {

@@ -158,7 +158,13 @@ impl VectorWriter {
             graph: self.graph.clone(),
             params: self.params,
             kernel: self.kernel,
+            truncation: self.file.as_ref().map(VectorFile::truncation).unwrap_or_default(),
         }
+    }
+
+    /// True if a missing part of the truncated file was read.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.truncation().is_raised())
     }
 
     /// Uses `graph` for searches in later states; it must have been built from a state of this index or loaded for it.

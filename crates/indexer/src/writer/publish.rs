@@ -8,7 +8,7 @@ use weft_index::notes::{Change, TableEdit};
 use weft_index::{EmbeddingStore, EmbeddingStoreReport, Snapshot};
 
 use super::Writer;
-use super::vector_pipeline::damaged_vectors_notice;
+use super::vector_pipeline::{STRAY_BYTES_NOTICE, damaged_vectors_notice};
 use crate::{IndexError, IndexSettings};
 
 /// Pending changes of the next generation.
@@ -82,6 +82,9 @@ impl Writer {
             self.publication.rebuild(batch.edit.finish().0);
             return Ok(());
         }
+        if let Err(error) = batch.edit.before().check_truncation() {
+            return self.rebuild_notes(&error);
+        }
         let generation = self.publication.generation() + 1;
         let ChangeBatch { edit, n_changes: _, failed } = batch;
         let (committed, (notes, delta)) = self.keyword.commit(edit, failed, generation);
@@ -132,9 +135,11 @@ impl Writer {
         });
         let error = opened.as_ref().err().map(ToString::to_string);
         let outcome = match opened {
-            Ok((embeddings, EmbeddingStoreReport { n_rows: _, n_damaged })) => {
+            Ok((embeddings, EmbeddingStoreReport { n_rows: _, n_damaged, has_stray_bytes })) => {
                 if n_damaged > 0 {
                     self.shared.notice(damaged_vectors_notice(n_damaged));
+                } else if has_stray_bytes {
+                    self.shared.notice(STRAY_BYTES_NOTICE.to_owned());
                 }
                 if let Err(error) = self.vectors.start(embeddings, embedder, &newest.notes) {
                     self.report_error(&error.into());

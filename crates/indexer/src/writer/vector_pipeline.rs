@@ -197,12 +197,13 @@ impl VectorPipeline {
         }
         let n_damaged = self.embeddings.drop_damaged()?;
         if n_damaged == 0 {
-            if self.embeddings.is_gone() {
+            let has_stray_bytes = self.embeddings.has_stray_bytes();
+            if has_stray_bytes || self.embeddings.is_gone() || self.embeddings.is_truncated() {
                 // The vectors are still in memory, so the file is written again.
                 self.compact()?;
                 self.unpublished = true;
             }
-            return Ok(None);
+            return Ok(has_stray_bytes.then(|| STRAY_BYTES_NOTICE.to_owned()));
         }
         self.unpublished = true;
         self.index_all(notes)?;
@@ -221,6 +222,9 @@ impl VectorPipeline {
         Ok(())
     }
 }
+
+/// Notice for users about bytes behind the vectors.
+pub(super) const STRAY_BYTES_NOTICE: &str = "another program had added bytes to the file of the vectors; the file was written again, and no vector is affected.";
 
 /// Returns the notice for users about damaged vectors.
 pub(super) fn damaged_vectors_notice(n: usize) -> String {

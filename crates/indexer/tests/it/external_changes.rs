@@ -67,6 +67,37 @@ fn externally_changed_vectors_are_embedded_again_and_reported_once() {
 }
 
 #[test]
+fn stray_bytes_behind_vectors_are_reported_once() {
+    for is_running in [true, false] {
+        let place = Place::new(FILES);
+        let embedder = FakeEmbedder::new();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        let (answers, n_embedded) = (found(&indexer), embedder.n_documents.load(Ordering::SeqCst));
+        let running = Some(indexer).filter(|_| is_running);
+        for path in ending(&place, "vec.f32") {
+            let file = std::fs::File::options().append(true).open(&path).expect("a file");
+            std::io::Write::write_all(&mut &file, b"stray").expect("written");
+        }
+        let indexer = running.unwrap_or_else(|| place.open(&embedder));
+        indexer.rescan(FULL).expect("scanned");
+        settle(&indexer);
+        let notices = indexer.status().notices;
+        assert!(
+            notices.len() == 1 && notices[0].contains("added bytes"),
+            "running: {is_running}: {notices:?}"
+        );
+        assert_eq!(found(&indexer), answers, "running: {is_running}");
+        assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded, "nothing is embedded");
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        assert_eq!(indexer.status().notices, [""; 0], "running: {is_running}");
+        assert_eq!(found(&indexer), answers, "running: {is_running}");
+    }
+}
+
+#[test]
 fn externally_changed_vector_is_not_reused() {
     let place = Place::new(FILES);
     let embedder = FakeEmbedder::new();
@@ -414,5 +445,67 @@ fn external_changes_are_detected_without_requests_or_edits() {
         settle(&indexer);
         assert_eq!((found(&indexer), indexer.status().notices), (answers, vec![]), "{what}");
         assert_eq!(embedder.n_documents.load(Ordering::SeqCst), n_embedded, "{what}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn truncated_files_are_read_without_harm_and_rebuilt() {
+    let kinds: [&[&str]; 6] = [
+        &["notes.col"],
+        &[".term"],
+        &[".idx", ".pos"],
+        &[".fast", ".store"],
+        &["vec.f32"],
+        &["notes.col", ".term", ".idx", ".pos", ".fast", ".store", "vec.f32"],
+    ];
+    for kinds in kinds {
+        let place = Place::new(FILES);
+        let embedder = FakeEmbedder::new();
+        let first = place.open(&embedder);
+        settle(&first);
+        first.stop();
+        // What is read from now on is mapped.
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        let answers = found(&indexer);
+        let truncated: Vec<PathBuf> = kinds.iter().flat_map(|kind| ending(&place, kind)).collect();
+        assert!(!truncated.is_empty(), "{kinds:?}");
+        for path in &truncated {
+            let file = std::fs::File::options().write(true).open(path).expect("a file");
+            file.set_len(0).expect("truncated");
+        }
+        let engine = Engine::new(indexer.reader(), EngineSettings::default());
+        for mode in [SearchMode::Keyword, SearchMode::Vector, SearchMode::Hybrid] {
+            for query in ["shade", "\"by the stone\"", "gre*"] {
+                let snapshot = indexer.reader().snapshot();
+                let request =
+                    SearchRequest { query: query.into(), mode, ..SearchRequest::default() };
+                let answer = engine.over(Arc::clone(&snapshot)).search(&request);
+                if snapshot.check_truncation().is_ok()
+                    && let Ok(answer) = answer
+                {
+                    assert!(!answer.hits.is_empty(), "{kinds:?}: {query}");
+                }
+            }
+        }
+        place.write("fern.md", b"# Fern\nA [[moss]] of the shade, again.\n");
+        indexer.rescan(Rescan::default()).expect("rebuilt");
+        let end = Instant::now() + Duration::from_secs(20);
+        while indexer.reader().snapshot().check_truncation().is_err()
+            || indexer.status().last_error.is_some()
+        {
+            assert!(Instant::now() < end, "{kinds:?}: {:?}", indexer.status().last_error);
+            settle(&indexer);
+            indexer.rescan(Rescan::default()).expect("rebuilt");
+        }
+        settle(&indexer);
+        assert_eq!(found(&indexer), answers, "{kinds:?}");
+        assert!(!indexer.status().notices.is_empty(), "{kinds:?}");
+        indexer.stop();
+        let indexer = place.open(&embedder);
+        settle(&indexer);
+        assert_eq!(found(&indexer), answers, "{kinds:?}");
+        assert_eq!(indexer.status().notices, [""; 0], "{kinds:?}");
     }
 }
