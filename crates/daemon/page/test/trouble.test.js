@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -418,6 +419,30 @@ test("while vectors are pending, progress and rate are shown, and responses carr
     });
   } finally {
     await busy.end();
+  }
+});
+
+test("texts without a usable vector are counted as failed", async () => {
+  // An endpoint whose vectors have no direction.
+  const endpoint = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += part;
+    const { input } = JSON.parse(body);
+    const data = [input].flat().map((_, index) => ({ index, embedding: [0, 0, 0, 0], object: "embedding" }));
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ object: "list", data, model: "zero", usage: { prompt_tokens: 1, total_tokens: 1 } }));
+  });
+  await new Promise((listens) => endpoint.listen(0, "127.0.0.1", listens));
+  const settings = [`embedding.remote.url=http://127.0.0.1:${endpoint.address().port}/v1`, "embedding.remote.dimension=4", "embedding.runner=openai"];
+  const failing = await Daemon.over(vault({ "a.md": "# A\ngreen\n", "b.md": "# B\nsoft\n" }), { model: "zero", settings });
+  try {
+    await visit(failing, "#/index", async (page) => {
+      const vectors = page.locator(".numbers div", { hasText: "Vectors" });
+      await vectors.filter({ hasText: "0of 2 chunks, 2 failed" }).waitFor();
+    });
+  } finally {
+    await failing.end();
+    endpoint.close();
   }
 });
 

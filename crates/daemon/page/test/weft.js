@@ -47,10 +47,10 @@ export class Daemon {
   #settings;
   address = "127.0.0.1:0";
 
-  static async over(root, { model = "none", tokens = {} } = {}) {
+  static async over(root, { model = "none", tokens = {}, settings = [] } = {}) {
     const daemon = new Daemon();
     daemon.#vaults = [root].flat();
-    daemon.#settings = ["server.socket=none", `embedding.model=${model}`];
+    daemon.#settings = ["server.socket=none", `embedding.model=${model}`, ...settings];
     for (const [permission, secret] of Object.entries(tokens)) writeFileSync(join(daemon.#store, permission), secret);
     const rows = Object.keys(tokens).map((permission) => `{ name = "${permission}", permission = "${permission}", file = "${join(daemon.#store, permission)}" }`);
     if (rows.length > 0) daemon.#settings.push(`access.tokens=[${rows.join(", ")}]`);

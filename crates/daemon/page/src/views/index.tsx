@@ -51,11 +51,12 @@ export function IndexView() {
 function Numbers({ known }: { known: StatusResponse }) {
   const links = known.vaults.reduce((sum, vault) => sum + Number(vault.linkCount), 0);
   const resolved = known.vaults.reduce((sum, vault) => sum + Number(vault.resolvedCount), 0);
-  const vectors = Number(known.chunkCount - known.pendingVectorCount);
+  const vectors = Number(known.chunkCount - known.pendingVectorCount - known.failedVectorCount);
+  const failed = known.failedVectorCount > 0n ? `, ${count(known.failedVectorCount)} failed` : "";
   const cells: [string, string, string][] = [
     ["Notes", count(known.noteCount), phaseName(known.phase)],
     ["Links", count(links), links === 0 ? "no links yet" : `${percent(resolved / links)} resolved`],
-    ["Vectors", known.model === undefined ? "none" : count(vectors), known.model === undefined ? "keywords and links only" : `of ${counted(known.chunkCount, "chunk")}`],
+    ["Vectors", known.model === undefined ? "none" : count(vectors), known.model === undefined ? "keywords and links only" : `of ${counted(known.chunkCount, "chunk")}${failed}`],
     ["Generation", count(known.generation), `${bytes(Number(known.storeBytes))} on disk`],
   ];
   return (
