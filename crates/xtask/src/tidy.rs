@@ -118,7 +118,34 @@ pub(crate) fn breaches(files: &[File]) -> Vec<String> {
     files
         .iter()
         .flat_map(|file| in_lines(file).chain(in_whole(file)).chain(wording::breaches(file)))
+        .chain(missing_tests(files))
         .collect()
+}
+
+/// Documents that name the tests of their promises.
+const PROMISES: &[&str] = &["docs/reliability.md", "docs/security.md"];
+
+/// Returns a line per test that a document names and no file contains.
+fn missing_tests(files: &[File]) -> impl Iterator<Item = String> {
+    let documents = files.iter().filter(|file| PROMISES.contains(&&*file.path));
+    documents.flat_map(move |File { path, text }| {
+        let named = text.lines().enumerate().flat_map(|(at, line)| {
+            line.split('`').skip(1).step_by(2).map(move |name| (at + 1, name))
+        });
+        let is_missing = move |name: &str| {
+            let function = format!("fn {name}(");
+            !files.iter().any(|file| file.path.ends_with(".rs") && file.text.contains(&function))
+        };
+        let missing = named.filter(move |(_, name)| is_test_name(name) && is_missing(name));
+        missing.map(move |(line, name)| format!("{path}:{line}: no test is named `{name}`"))
+    })
+}
+
+/// True for names of several words that are no metric.
+fn is_test_name(name: &str) -> bool {
+    name.bytes().filter(|byte| *byte == b'_').count() >= 3
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+        && !name.starts_with("weft_")
 }
 
 fn in_lines(file: &File) -> impl Iterator<Item = String> {
@@ -135,7 +162,7 @@ fn in_whole(file: &File) -> impl Iterator<Item = String> {
     let n_lines = text.lines().count();
     let is_manifest = path.ends_with("/Cargo.toml");
     let is_root = path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
-    // SIMD kernels and mapped files need `unsafe`; their modules give the reasons.
+    // SIMD kernels, mapped files and their signal handler need `unsafe`; their modules give the reasons.
     let unsafe_attribute = if path.starts_with("crates/index/") {
         "#![deny(unsafe_code)]"
     } else {
@@ -169,6 +196,18 @@ mod tests {
         let files = tracked(crate::root()).unwrap();
         assert!(files.iter().any(|file| file.path == "Cargo.toml"), "git lists the files");
         assert_eq!(breaches(&files), [""; 0]);
+    }
+
+    #[test]
+    fn promises_name_existing_tests() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let files = [
+            file("docs/security.md", "| promise | `a_note_is_read`,\n`no_note_is_lost` `as_of` |"),
+            file("docs/other.md", "`no_note_is_lost`"),
+            file("tests/a.rs", "#[test]\nfn a_note_is_read() {}\n"),
+        ];
+        let found: Vec<String> = missing_tests(&files).collect();
+        assert_eq!(found, ["docs/security.md:2: no test is named `no_note_is_lost`"]);
     }
 
     #[test]
