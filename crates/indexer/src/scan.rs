@@ -100,6 +100,8 @@ pub struct SkippedEntry {
 pub struct ScanResult {
     /// Files to read.
     pub found: Vec<ScannedFile>,
+    /// JSON Canvas documents, which show notes but are none; their files are not examined.
+    pub(crate) canvases: Vec<NotePath>,
     /// Markdown files and folders that were skipped, each with a reason.
     pub skipped: Vec<SkippedEntry>,
     /// True if a file is reachable by several paths, through links or Unicode spellings.
@@ -156,30 +158,12 @@ pub enum ScanError {
 /// Deterministic and ordered by path; the result for an area equals the full result restricted to that area.
 /// Fails if the root itself cannot be read. An unreadable file or folder below it is reported in the result, and the scan continues.
 pub fn scan(root: &Path, options: &ScanOptions, area: &ScanArea) -> Result<ScanResult, ScanError> {
-    scan_files(root, options, area, is_markdown)
-}
-
-/// Returns the JSON Canvas documents in the vault at `root` that no rule excludes.
-pub(crate) fn canvases(root: &Path, options: &ScanOptions) -> Result<Vec<ScannedFile>, ScanError> {
-    Ok(scan_files(root, options, &ScanArea::WHOLE, is_canvas)?.found)
-}
-
-/// Returns true for the files that a scan reads, by their extension.
-type FileKind = fn(&Path) -> bool;
-
-/// Scans `area` for the files of a kind.
-fn scan_files(
-    root: &Path,
-    options: &ScanOptions,
-    area: &ScanArea,
-    is_wanted: FileKind,
-) -> Result<ScanResult, ScanError> {
-    let mut walk = VaultWalk::new(root, options, is_wanted)?;
+    let mut walk = VaultWalk::new(root, options)?;
     let mut level = vec![PendingFolder::top(walk.root.clone(), area.part())];
     while !level.is_empty() {
         let mut inner = Vec::new();
         for folders in level.chunks(FOLDERS_AT_ONCE) {
-            for (folder, listing) in folders.iter().zip(list(folders, is_wanted)) {
+            for (folder, listing) in folders.iter().zip(list(folders)) {
                 match listing.and_then(|listing| walk.folder(folder, listing)) {
                     Ok(folders) => inner.extend(folders),
                     Err(source) if folder.path == walk.root => {
@@ -195,10 +179,12 @@ fn scan_files(
         }
         level = inner;
     }
-    let VaultWalk { found, mut skipped, has_path_aliases, leftover_temp_files, .. } = walk;
+    let VaultWalk { found, canvases, mut skipped, has_path_aliases, leftover_temp_files, .. } =
+        walk;
     skipped.sort();
     Ok(ScanResult {
         found: found.into_values().collect(),
+        canvases,
         skipped,
         has_path_aliases,
         leftover_temp_files,
@@ -351,25 +337,27 @@ impl FolderEntry {
     }
 
     /// Returns the kind of the entry, following links, with as few system calls as possible.
-    fn inspect(&self, is_wanted: FileKind) -> std::io::Result<EntryKind> {
+    fn inspect(&self) -> std::io::Result<EntryKind> {
+        let is_markdown = is_markdown(&self.path);
+        let other = |is_file: bool| {
+            if is_file && is_canvas(&self.path) { EntryKind::Canvas } else { EntryKind::Other }
+        };
         match self.kind {
             Some(kind) if kind.is_dir() => return Ok(EntryKind::Folder),
-            Some(kind) if !kind.is_symlink() && !is_wanted(&self.path) => {
-                return Ok(EntryKind::Other);
-            }
+            Some(kind) if !kind.is_symlink() && !is_markdown => return Ok(other(kind.is_file())),
             Some(_) | None => {}
         }
         let facts = self.path.metadata()?;
         Ok(if facts.is_dir() {
             EntryKind::Folder
-        } else if is_wanted(&self.path) {
-            EntryKind::Wanted {
+        } else if is_markdown {
+            EntryKind::Markdown {
                 facts: file_facts(&facts),
                 is_regular: facts.is_file(),
                 has_other_names: has_other_names(&facts),
             }
         } else {
-            EntryKind::Other
+            other(facts.is_file())
         })
     }
 }
@@ -377,24 +365,19 @@ impl FolderEntry {
 /// The kind of an entry.
 enum EntryKind {
     Folder,
-    /// A file of the kind that is scanned for.
-    Wanted {
-        facts: FileMetadata,
-        is_regular: bool,
-        has_other_names: bool,
-    },
+    Markdown { facts: FileMetadata, is_regular: bool, has_other_names: bool },
+    Canvas,
     Other,
 }
 
 /// Lists `folders` and reads the metadata of their entries, in parallel if there are many.
 fn list(
     folders: &[PendingFolder],
-    is_wanted: FileKind,
 ) -> Vec<std::io::Result<(FolderListing, Vec<std::io::Result<EntryKind>>)>> {
     let listings = on_all_cores(folders, PendingFolder::list);
     let names: Vec<&FolderEntry> =
         listings.iter().flatten().flat_map(|listing| &listing.names).collect();
-    let mut kinds = on_all_cores(&names, |entry| entry.inspect(is_wanted)).into_iter();
+    let mut kinds = on_all_cores(&names, |entry| entry.inspect()).into_iter();
     let mut with_kinds = |listing: FolderListing| {
         let kinds = kinds.by_ref().take(listing.names.len()).collect();
         (listing, kinds)
@@ -433,28 +416,28 @@ struct IgnoreRules {
 
 struct VaultWalk {
     root: PathBuf,
-    is_wanted: FileKind,
     include: Gitignore,
     exclude: Gitignore,
     max_file_bytes: u64,
     /// Canonical folders that were entered through a link.
     linked: HashSet<PathBuf>,
     found: BTreeMap<NotePath, ScannedFile>,
+    canvases: Vec<NotePath>,
     skipped: Vec<SkippedEntry>,
     has_path_aliases: bool,
     leftover_temp_files: Vec<PathBuf>,
 }
 
 impl VaultWalk {
-    fn new(root: &Path, options: &ScanOptions, is_wanted: FileKind) -> Result<Self, ScanError> {
+    fn new(root: &Path, options: &ScanOptions) -> Result<Self, ScanError> {
         let root = real(root)?;
         Ok(Self {
-            is_wanted,
             include: globs(&root, &options.include)?,
             exclude: globs(&root, &options.exclude)?,
             max_file_bytes: options.max_file_bytes,
             linked: HashSet::new(),
             found: BTreeMap::new(),
+            canvases: Vec::new(),
             skipped: Vec::new(),
             has_path_aliases: false,
             leftover_temp_files: Vec::new(),
@@ -477,7 +460,7 @@ impl VaultWalk {
             if let Some(reason) = hidden(name) {
                 self.leftover_temp_files
                     .extend(name.to_str().is_some_and(is_temp_file).then(|| path.clone()));
-                if let Ok(EntryKind::Folder | EntryKind::Wanted { .. }) = kind {
+                if let Ok(EntryKind::Folder | EntryKind::Markdown { .. }) = kind {
                     let is_dir = matches!(kind, Ok(EntryKind::Folder));
                     self.skip(path, is_dir, reason.to_owned(), false);
                 }
@@ -485,19 +468,26 @@ impl VaultWalk {
             }
             match kind {
                 Ok(EntryKind::Folder) => inner.extend(self.enter(folder, entry, rules.as_ref())),
-                Ok(EntryKind::Wanted { facts, is_regular, has_other_names }) => {
+                Ok(EntryKind::Markdown { facts, is_regular, has_other_names }) => {
                     self.has_path_aliases |= is_link || has_other_names;
                     self.file(entry, facts, is_regular, rules.as_deref());
                 }
                 // It was deleted after the folder was listed, or before it was requested.
                 Err(error) if is_gone(&error) && !is_link => {}
-                Err(error) if (self.is_wanted)(path) => {
+                Err(error) if is_markdown(path) => {
                     let reason = if is_link {
                         "it is a symbolic link whose target cannot be reached".to_owned()
                     } else {
                         format!("it cannot be read: {error}")
                     };
                     self.skip(path, false, reason, !is_link);
+                }
+                Ok(EntryKind::Canvas) => {
+                    let is_kept_out = self.kept_out(path, false, rules.as_deref()).is_some();
+                    if !is_kept_out && self.is_included(path) {
+                        let path = self.vault_path(path);
+                        self.canvases.extend(path);
+                    }
                 }
                 Ok(EntryKind::Other) | Err(_) => {}
             }
@@ -555,13 +545,11 @@ impl VaultWalk {
     ) {
         let is_link = entry.is_link();
         let file = entry.path;
-        let included = self.include.is_empty()
-            || self.include.matched_path_or_any_parents(&file, false).is_ignore();
         let leaves =
             || is_link && !file.canonicalize().is_ok_and(|real| real.starts_with(&self.root));
         let (reason, failed) = if let Some(rule) = self.kept_out(&file, false, rules) {
             (rule, false)
-        } else if !included {
+        } else if !self.is_included(&file) {
             ("no glob of `scan.include` matches it".to_owned(), false)
         } else if !is_regular {
             ("it is not a regular file".to_owned(), false)
@@ -576,6 +564,11 @@ impl VaultWalk {
             ("its name is not valid Unicode; rename it".to_owned(), true)
         };
         self.skip(&file, false, reason, failed);
+    }
+
+    /// Returns true if `scan.include` includes the file.
+    fn is_included(&self, file: &Path) -> bool {
+        self.include.is_empty() || self.include.matched_path_or_any_parents(file, false).is_ignore()
     }
 
     /// Keeps a file. If two names are equal in NFC, keeps the one spelled in NFC, or else the lower one.

@@ -71,7 +71,7 @@ pub fn writable_path(
     options: &ScanOptions,
     path: &NotePath,
 ) -> Result<Result<WritablePath, PathProblem>, ScanError> {
-    let mut walk = VaultWalk::new(root, options, is_markdown)?;
+    let mut walk = VaultWalk::new(root, options)?;
     let unreadable = |source| ScanError::Read { path: root.to_owned(), source };
     let mut folder = PendingFolder::top(walk.root.clone(), AreaPart::All);
     let names: Vec<&str> = path.as_str().split('/').collect();

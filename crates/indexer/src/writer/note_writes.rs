@@ -19,7 +19,7 @@ use crate::content_hash::hash_of;
 use crate::link_rewrite::{RewrittenText, rewrite_links};
 use crate::move_intent::{LinkEdit, MoveIntent, hash_hex};
 use crate::parse::{ParsedFile, body_start, catch_parser_panic, parse_file};
-use crate::scan::{self, ScanArea, ScannedFile};
+use crate::scan::{self, ScanArea};
 use crate::vault_files::is_same_file;
 use crate::write_request::{
     Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,
@@ -364,19 +364,17 @@ impl Writer {
         Ok((rewrites, unchanged))
     }
 
-    /// Returns the JSON Canvas documents of the vault that show the note.
+    /// Returns the JSON Canvas documents of the vault that show the note, among those that the last scan found.
     fn canvas_rewrites(
         &self,
         from: &FileTarget,
         to: &NotePath,
     ) -> Result<Vec<LinkRewrite>, WriteError> {
-        let root = &self.scans.vaults[from.at].root;
-        let canvases = scan::canvases(root, &self.settings.scan)
-            .map_err(|error| self.unreadable_vault(from.at, &error))?;
         let mut rewrites = Vec::new();
-        for ScannedFile { path, .. } in canvases {
+        for path in self.scans.vaults[from.at].canvases() {
             // A document that cannot be read or written shows nothing that could be rewritten.
-            let Ok(FileTarget { path, file, .. }) = self.located(from.at, "path", path) else {
+            let Ok(FileTarget { path, file, .. }) = self.located(from.at, "path", path.clone())
+            else {
                 continue;
             };
             let bytes = read_file(&path, &file)?;

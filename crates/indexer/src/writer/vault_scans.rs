@@ -1,11 +1,13 @@
 //! The watched vaults: which files are due for a scan, and when.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use weft_index::notes::{NoteTable, VaultId};
+use weft_model::NotePath;
 
 use super::RETRY;
 use crate::file_watcher::{self, FileWatcher, Touched};
@@ -128,6 +130,8 @@ pub(super) struct WatchedVault {
     pub(super) outdated: bool,
     /// True if links let a change under one path appear under another path.
     pub(super) has_path_aliases: bool,
+    /// JSON Canvas documents at the last scan.
+    canvases: BTreeSet<NotePath>,
     /// Identity of the folder at `root`; `None` if no folder exists, or before the first scan.
     identity: Option<(u64, u64)>,
     /// True if the watcher may have stopped, at least for some folders.
@@ -143,6 +147,21 @@ pub(super) struct WatchedVault {
 }
 
 impl WatchedVault {
+    /// Returns the JSON Canvas documents of the vault at the last scan.
+    pub(super) const fn canvases(&self) -> &BTreeSet<NotePath> {
+        &self.canvases
+    }
+
+    /// Replaces the documents at or below `paths`; the empty path is the whole vault.
+    pub(super) fn set_canvases(&mut self, paths: &[String], found: Vec<NotePath>) {
+        let is_below = |document: &NotePath, path: &String| {
+            let rest = document.as_str().strip_prefix(path.as_str());
+            rest.is_some_and(|rest| path.is_empty() || rest.is_empty() || rest.starts_with('/'))
+        };
+        self.canvases.retain(|document| !paths.iter().any(|path| is_below(document, path)));
+        self.canvases.extend(found);
+    }
+
     pub(super) fn new(id: VaultId, settings: VaultSettings, outdated: bool) -> Self {
         Self {
             id,
@@ -154,6 +173,7 @@ impl WatchedVault {
             settling: None,
             outdated,
             has_path_aliases: false,
+            canvases: BTreeSet::new(),
             identity: None,
             unwatched: false,
             rewatch_at: None,

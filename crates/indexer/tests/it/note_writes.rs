@@ -7,8 +7,8 @@ use weft_index::embedder::Embedder;
 use weft_index::notes::VaultId;
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::{
-    IndexSettings, Indexer, Precondition, RewrittenLinks, VaultSettings, WriteContent, WriteError,
-    WriteOutcome, WriteRequest,
+    IndexSettings, Indexer, Precondition, Rescan, RewrittenLinks, VaultSettings, WriteContent,
+    WriteError, WriteOutcome, WriteRequest,
 };
 use weft_model::{NotePath, TextHash};
 
@@ -630,6 +630,8 @@ fn canvases_follow_a_moved_note() {
         ("other.canvas", board("fern.md").as_bytes()),
         ("broken.canvas", b"{ a/moss.md"),
         (".trash/old.canvas", board("a/moss.md").as_bytes()),
+        ("kept/out.canvas", board("a/moss.md").as_bytes()),
+        (".weftignore", b"kept/\n"),
     ]);
     let indexer = place.open(&FakeEmbedder::new());
     settle(&indexer);
@@ -646,6 +648,17 @@ fn canvases_follow_a_moved_note() {
     let write = WriteRequest::Move { name, to, expected, rewrite_links: false };
     assert_eq!(indexer.write(write).expect("moved").links, links(0, 1));
     assert_eq!(text("x/board.canvas"), board("b/fen.md"));
+    assert_eq!(text("kept/out.canvas"), board("a/moss.md"));
+    // Documents come and go between scans.
+    place.write("x/board.canvas", board("c.md").as_bytes());
+    place.write("y/late.canvas", board("c.md").as_bytes());
+    std::fs::remove_file(place.vault().join("other.canvas")).expect("removed");
+    indexer.rescan(Rescan::default()).expect("scanned");
+    std::fs::remove_file(place.vault().join("x/board.canvas")).expect("removed");
+    let moved = move_to(&indexer, "c", "d.md").expect("moved");
+    let late = RewrittenLinks { path: "y/late.canvas".into(), n_rewritten: 1, n_not_rewritten: 0 };
+    assert_eq!(moved.links, [late]);
+    assert_eq!(text("y/late.canvas"), board("d.md"));
 }
 
 #[test]
