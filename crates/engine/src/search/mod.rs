@@ -366,10 +366,14 @@ impl Engine {
                 no_words()
             });
         }
-        if words.is_phrase_missing() {
-            let message = format!("no note contains the phrase `{text}`; its words were searched");
-            warnings.push(Warning::new(WarningCode::PhraseNotFound, message));
-        }
+        let missing = match words.n_missing_phrases() {
+            0 => None,
+            1 => Some(format!("no note contains the phrase `{text}`; its words were searched")),
+            n => Some(format!(
+                "no note contains all {n} phrases of the query; notes with any of them, or with their words, were searched"
+            )),
+        };
+        warnings.extend(missing.map(|message| Warning::new(WarningCode::PhraseNotFound, message)));
         let unread_words = words.truncation().words && *mode != SearchMode::Vector;
         let what = QueryTruncation { words: unread_words, ..words.truncation() };
         warnings.extend(unread(what, options.max_terms));

@@ -135,7 +135,7 @@ pub struct KeywordQuery {
     pub(super) admitted: NoteSet,
     /// Its words in order without the excluded ones, once for each language that yields different terms.
     pub(super) name_words: Vec<Vec<String>>,
-    is_phrase_missing: bool,
+    n_missing_phrases: usize,
     truncation: QueryTruncation,
 }
 
@@ -186,10 +186,10 @@ impl KeywordQuery {
         self.truncation
     }
 
-    /// True if the query is a phrase that no note contains, so that its words are searched separately.
+    /// Returns the number of phrases if the query consists of phrases that no note contains together, so that none is required; otherwise 0.
     #[must_use]
-    pub const fn is_phrase_missing(&self) -> bool {
-        self.is_phrase_missing
+    pub const fn n_missing_phrases(&self) -> usize {
+        self.n_missing_phrases
     }
 
     /// Returns the notes that contain all required parts and no excluded one; all notes if the query has neither.
@@ -217,7 +217,7 @@ impl KeywordReader {
     /// Parses a query. Every text is a valid query.
     ///
     /// - Words are alternatives: a note needs one of them. Stop words of the query's language are left out if there are other words.
-    /// - A `"phrase"` matches its words in sequence, and is required if it is the whole query apart from exclusions. A phrase that no note contains is searched as separate words.
+    /// - A `"phrase"` matches its words in sequence. Phrases that are the whole query, apart from exclusions, are required if a note contains all of them. A phrase that no note contains is searched as separate words.
     /// - `word*` stands for the terms that begin with it.
     /// - Notes that contain a word with the accents, the sign or the capitals it is typed with rank above others.
     /// - `AND`, `OR` and `NOT` in capitals between words are operators; see [`operator_reading`](super::operator_reading).
@@ -238,7 +238,9 @@ impl KeywordReader {
                 exact: Vec::new(),
                 phrases: Vec::new(),
                 n_phrases: 0,
-                is_lone_phrase: false,
+                has_only_phrases: false,
+                n_lone_phrases: 0,
+                lone_phrases: Vec::new(),
                 is_phrase_missing: false,
                 n_typo_words: 0,
                 required: Vec::new(),
@@ -268,11 +270,8 @@ impl KeywordReader {
             let mut included = analyzed.iter().filter(|(clause, words)| {
                 clause.occurrence != Occurrence::MustNot && !words.is_empty()
             });
-            let is_lone = |(clause, _): &(Clause<'_>, _)| {
-                clause.is_phrase && clause.occurrence == Occurrence::May
-            };
-            builder.is_lone_phrase =
-                included.next().is_some_and(is_lone) && included.next().is_none();
+            builder.has_only_phrases = included
+                .all(|(clause, _)| clause.is_phrase && clause.occurrence == Occurrence::May);
             for (clause, words) in &analyzed {
                 builder.add_clause(clause, words, has_content)?;
             }
@@ -312,9 +311,13 @@ struct QueryBuilder<'r> {
     phrases: Vec<PhraseDraft>,
     /// Number of phrases looked up.
     n_phrases: usize,
-    /// The query is one phrase, apart from exclusions.
-    is_lone_phrase: bool,
-    /// No note contains that phrase.
+    /// The query consists of phrases, apart from exclusions.
+    has_only_phrases: bool,
+    /// Number of such phrases.
+    n_lone_phrases: usize,
+    /// Notes with each such phrase of several words.
+    lone_phrases: Vec<DocumentMatcher>,
+    /// No note contains one of those phrases.
     is_phrase_missing: bool,
     /// Number of words expanded to terms one edit away.
     n_typo_words: usize,
@@ -331,6 +334,8 @@ struct TermDraft {
     /// Number of occurrences outside phrases, which are counted separately.
     n_outside_phrases: u32,
     is_required: bool,
+    /// It is a phrase of one word in a query of phrases.
+    is_lone_phrase: bool,
 }
 
 /// Phrase of the query under construction.
@@ -470,9 +475,12 @@ impl QueryBuilder<'_> {
     ) -> Result<(), KeywordError> {
         let hits = phrase_hits(self.reader, whole)?;
         let is_found = hits.iter().any(|hits| !hits.is_empty());
-        self.is_phrase_missing |= self.is_lone_phrase && !is_found;
-        if is_required || (self.is_lone_phrase && is_found) {
+        if is_required {
             self.required.push(DocumentMatcher::Hits(hits.clone()));
+        } else if self.has_only_phrases {
+            self.n_lone_phrases += 1;
+            self.is_phrase_missing |= !is_found;
+            self.lone_phrases.push(DocumentMatcher::Hits(hits.clone()));
         }
         let mut term_idxs = Vec::new();
         for word in whole.iter().filter(|word| word.kind == TokenKind::Word || !has_content) {
@@ -510,9 +518,12 @@ impl QueryBuilder<'_> {
         let draft = &mut self.terms[term_idx];
         draft.term.count += 1;
         draft.n_outside_phrases += 1;
-        let is_found = draft.term.n_notes > 0;
-        draft.is_required |= is_required || (self.is_lone_phrase && is_found);
-        self.is_phrase_missing |= self.is_lone_phrase && !is_found;
+        draft.is_required |= is_required;
+        draft.is_lone_phrase |= self.has_only_phrases;
+        if self.has_only_phrases {
+            self.n_lone_phrases += 1;
+            self.is_phrase_missing |= draft.term.n_notes == 0;
+        }
         Ok(())
     }
 
@@ -589,7 +600,8 @@ impl QueryBuilder<'_> {
             idf,
             postings: Vec::new(),
         };
-        Ok(TermDraft { term, infos, n_outside_phrases: 0, is_required: false })
+        let (is_required, is_lone_phrase) = (false, false);
+        Ok(TermDraft { term, infos, n_outside_phrases: 0, is_required, is_lone_phrase })
     }
 
     /// Returns the posting lists of a term in the text, by segment.
@@ -651,7 +663,8 @@ impl QueryBuilder<'_> {
         let mut by_weight: Vec<usize> = (0..self.terms.len()).collect();
         by_weight.sort_by(|left, right| {
             let (left, right) = (&self.terms[*left], &self.terms[*right]);
-            let required = right.is_required.cmp(&left.is_required);
+            let kept_first = |draft: &TermDraft| draft.is_required || draft.is_lone_phrase;
+            let required = kept_first(right).cmp(&kept_first(left));
             required.then(right.term.weight().total_cmp(&left.term.weight()))
         });
         let mut is_kept = vec![false; self.terms.len()];
@@ -689,6 +702,8 @@ impl QueryBuilder<'_> {
         let words: Vec<DocumentMatcher> =
             words.map(|draft| DocumentMatcher::Postings(self.text_postings(draft))).collect();
         self.required.extend(words);
+        let is_missing = self.n_lone_phrases > 0 && !self.require_lone_phrases()?;
+        let n_missing_phrases = if is_missing { self.n_lone_phrases } else { 0 };
         let admitted = admitted_notes(self.reader, &self.required, &self.excluded)?;
         Ok(KeywordQuery {
             view: Arc::clone(&self.reader.0),
@@ -697,9 +712,28 @@ impl QueryBuilder<'_> {
             matchers,
             admitted,
             name_words,
-            is_phrase_missing: self.is_phrase_missing,
+            n_missing_phrases,
             truncation: self.truncation,
         })
+    }
+}
+
+impl QueryBuilder<'_> {
+    /// Requires the phrases of a query that has only phrases, if a note contains all of them. Returns true if so.
+    fn require_lone_phrases(&mut self) -> Result<bool, KeywordError> {
+        if self.is_phrase_missing {
+            return Ok(false);
+        }
+        let words = self.terms.iter().filter(|draft| draft.is_lone_phrase);
+        let words = words.map(|draft| DocumentMatcher::Postings(self.text_postings(draft)));
+        let mut phrases: Vec<DocumentMatcher> = words.collect();
+        phrases.append(&mut self.lone_phrases);
+        let are_found =
+            phrases.len() == 1 || admitted_notes(self.reader, &phrases, &[])?.len() != Some(0);
+        if are_found {
+            self.required.append(&mut phrases);
+        }
+        Ok(are_found)
     }
 }
 

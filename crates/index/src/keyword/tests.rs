@@ -160,7 +160,13 @@ fn required_and_excluded_parts_filter_notes() {
         ("a phrase alone, of one word", "\"mail\"", Some(&[2])),
         ("a phrase that no note contains", "\"green ferns\"", None),
         ("a word in quotes that no note contains", "\"xyzzy\"", None),
-        ("two phrases", "\"soft and green\" \"and mail\"", None),
+        ("two phrases alone", "\"green and soft\" \"soft ferns\"", Some(&[1])),
+        ("two phrases alone, one of one word", "\"soft and green\" \"fern\" -rust", Some(&[0])),
+        ("the same phrase twice", "\"soft and green\" \"soft and green\"", Some(&[0])),
+        ("two phrases that no note contains together", "\"soft and green\" \"and mail\"", None),
+        ("two phrases of which one is unknown", "\"soft and green\" \"xyzzy\"", None),
+        ("two phrases and a word", "\"soft and green\" \"e-mail\" of", None),
+        ("a required phrase and another", "+\"soft and green\" \"and mail\"", Some(&[0])),
         ("a required word of two tokens", "+e-mail", Some(&[2])),
         ("an excluded word of two tokens is a phrase", "-e-ferns", Some(&[0, 1, 2])),
         ("a required unknown word", "fern +xyzzy", Some(&[])),
@@ -177,15 +183,18 @@ fn required_and_excluded_parts_filter_notes() {
         }
     }
     let is_missing =
-        |text: &str| reader.parse(text, &QueryOptions::default()).unwrap().is_phrase_missing();
+        |text: &str| reader.parse(text, &QueryOptions::default()).unwrap().n_missing_phrases();
     for (text, expected) in [
-        ("\"green ferns\"", true),
-        ("\"green ferns\" -rust", true),
-        ("\"xyzzy\"", true),
-        ("\"soft and green\"", false),
-        ("fern \"green ferns\"", false),
-        ("+\"green ferns\"", false),
-        ("\"\"", false),
+        ("\"green ferns\"", 1),
+        ("\"green ferns\" -rust", 1),
+        ("\"xyzzy\"", 1),
+        ("\"soft and green\"", 0),
+        ("fern \"green ferns\"", 0),
+        ("+\"green ferns\"", 0),
+        ("\"\"", 0),
+        ("\"soft and green\" \"and mail\"", 2),
+        ("\"soft and green\" \"xyzzy\" \"fern\"", 3),
+        ("\"soft and green\" \"fern\"", 0),
     ] {
         assert_eq!(is_missing(text), expected, "{text}");
     }
