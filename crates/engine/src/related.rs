@@ -10,6 +10,7 @@ use weft_graph::doughnut::{
     Budget, Doughnut, DoughnutError, Options, Request, Texts, View, doughnut, render,
 };
 use weft_index::Snapshot;
+use weft_model::encoded_data::without_encoded_data;
 use weft_model::settings::Problems;
 use weft_model::{NoteId, Span, Stop, Tokens};
 
@@ -107,11 +108,14 @@ impl Texts for FocusTexts {
     }
 
     fn details(&self, note: NoteId) -> Cow<'_, str> {
-        let details = self.snapshot.notes.details(note);
-        match (self.section.filter(|_| note == self.focus), details) {
-            (Some(section), Cow::Borrowed(body)) => section.slice(body).into(),
-            (Some(section), Cow::Owned(body)) => section.slice(&body).to_owned().into(),
-            (None, details) => details,
+        let entry = || self.snapshot.notes.entry(note);
+        match self
+            .section
+            .filter(|_| note == self.focus)
+            .and_then(|section| Some((section, entry()?)))
+        {
+            Some((section, entry)) => without_encoded_data(section.slice(&entry.body)),
+            None => self.snapshot.notes.details(note),
         }
     }
 }
@@ -175,6 +179,8 @@ impl Engine {
             ResumeToken::new(generation, fingerprint, resume).to_string()
         });
         let rendered = rendered(*rendering, &view(&found, &texts));
+        // It may be an earlier snapshot than that of the engine.
+        texts.snapshot.check_truncation()?;
         Ok(RelatedAnswer { found, texts, resume_token, rendered, warnings })
     }
 

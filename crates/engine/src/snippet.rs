@@ -7,6 +7,7 @@ use std::ops::Range;
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::keyword::{KeywordQuery, Language, TermMatcher};
 use weft_index::notes::NoteEntry;
+use weft_model::encoded_data::encoded_data;
 use weft_model::text::{CharCounter, byte_of_char};
 use weft_model::{BodyDisplay, DisplayedText, Heading, Span, Stop};
 
@@ -131,7 +132,10 @@ fn pieces(body: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 fn head(body: &str, at: usize, chars: usize) -> (usize, usize) {
     /// Number of windows tried, so that a page of markup at the start of a note is skipped.
     const MAX_TRIED: usize = 8;
+    let encoded = encoded_data(body);
     let window = |at: usize| {
+        let data = encoded.iter().find(|data| data.contains(&at));
+        let at = data.map_or(at, |data| data.end);
         let start = body.len() - body[at..].trim_start().len();
         (start, end_after(body, start, chars))
     };

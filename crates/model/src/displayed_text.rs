@@ -1,4 +1,4 @@
-//! Displayed text: a part of a body as a reader sees it, without Markdown syntax.
+//! Displayed text: a part of a body as a reader sees it, without Markdown syntax and encoded data.
 //!
 //! Reads what Obsidian, Logseq and GitHub render. Text that is not certainly syntax is displayed as written.
 
@@ -9,6 +9,8 @@ use std::ops::Range;
 
 use self::inline::{Display, InlineEdit};
 use self::lines::{LineKind, LineReader, SourceLine};
+use crate::encoded_data::encoded_data;
+use crate::entities::decoded;
 use crate::text::{CharCounter, Span};
 
 /// Maximum number of bytes read around a range to recognize the syntax that it cuts.
@@ -89,11 +91,12 @@ impl DisplayedText {
         spans
     }
 
-    /// Returns `range` of `body` with all its syntax. Runs of white space are one space.
+    /// Returns `range` of `body` with all its syntax, but without [encoded data](crate::encoded_data). Runs of white space are one space.
     #[must_use]
     pub fn as_written(body: &str, range: Range<usize>) -> Self {
         let range = clamped(body, range);
-        let mut writer = DisplayWriter::new(body, range.clone());
+        let encoded = encoded_data(body);
+        let mut writer = DisplayWriter::new(body, range.clone(), &encoded);
         writer.verbatim(range);
         writer.shown
     }
@@ -105,6 +108,8 @@ impl DisplayedText {
 #[derive(Debug)]
 pub struct BodyDisplay<'b> {
     body: &'b str,
+    /// Ranges of encoded data.
+    encoded: Vec<Range<usize>>,
     lines: LineReader,
 }
 
@@ -127,7 +132,7 @@ impl<'b> BodyDisplay<'b> {
     /// Creates a display of `body`.
     #[must_use]
     pub fn new(body: &'b str) -> Self {
-        Self { body, lines: LineReader::default() }
+        Self { body, encoded: encoded_data(body), lines: LineReader::default() }
     }
 
     /// Returns the displayed text of `range`; see [`displayed_text`].
@@ -143,7 +148,7 @@ impl<'b> BodyDisplay<'b> {
         }
         while self.lines.at() < start && self.lines.next(body).is_some() {}
         let mut lines = self.lines.clone();
-        let mut writer = DisplayWriter::new(body, range.clone());
+        let mut writer = DisplayWriter::new(body, range.clone(), &self.encoded);
         let mut block = InlineBlock::default();
         while let Some(line) = lines.next(body) {
             let is_within = line.start < range.end;
@@ -229,7 +234,7 @@ impl InlineBlock {
     }
 
     /// Writes the block on a line of its own, and empties it.
-    fn end(&mut self, writer: &mut DisplayWriter<'_>) {
+    fn end(&mut self, writer: &mut DisplayWriter<'_, '_>) {
         let Self { start, text, markers, bullet, is_row, is_open } = std::mem::take(self);
         if !is_open {
             return;
@@ -263,7 +268,10 @@ impl InlineBlock {
                     writer.gap = writer.gap.max(PendingGap::Cell);
                 }
                 Display::Cell => {}
-                Display::Character(c) => writer.instead(bytes, c.encode_utf8(&mut [0; 4])),
+                Display::Entity => {
+                    let shown = decoded(&writer.body[bytes.clone()]);
+                    writer.instead(bytes, &shown.unwrap_or_default());
+                }
             }
         }
         writer.verbatim(at..start + text.len());
@@ -280,23 +288,36 @@ enum PendingGap {
 }
 
 /// Writes displayed text.
-struct DisplayWriter<'b> {
+struct DisplayWriter<'b, 'e> {
     body: &'b str,
     /// The range to display.
     range: Range<usize>,
+    /// Ranges that are not displayed, ascending.
+    encoded: &'e [Range<usize>],
     shown: DisplayedText,
     gap: PendingGap,
 }
 
-impl<'b> DisplayWriter<'b> {
-    fn new(body: &'b str, range: Range<usize>) -> Self {
-        Self { body, range, shown: DisplayedText::default(), gap: PendingGap::Nothing }
+impl<'b, 'e> DisplayWriter<'b, 'e> {
+    fn new(body: &'b str, range: Range<usize>, encoded: &'e [Range<usize>]) -> Self {
+        Self { body, range, encoded, shown: DisplayedText::default(), gap: PendingGap::Nothing }
     }
 
-    /// Displays the part of `bytes` in the range as written, with runs of white space as one gap.
+    /// Displays the part of `bytes` in the range as written, with runs of white space and encoded data as one gap.
     fn verbatim(&mut self, bytes: Range<usize>) {
         let mut at = bytes.start.max(self.range.start);
         let end = bytes.end.min(self.range.end);
+        let first = self.encoded.partition_point(|hidden| hidden.end <= at);
+        for hidden in self.encoded[first..].iter().take_while(|hidden| hidden.start < end) {
+            self.words(at..hidden.start);
+            self.gap = self.gap.max(PendingGap::Space);
+            at = hidden.end;
+        }
+        self.words(at..end);
+    }
+
+    /// Displays `bytes`, which contain no encoded data.
+    fn words(&mut self, Range { start: mut at, end }: Range<usize>) {
         let body = self.body;
         let Some(text) = body.get(at..end) else { return };
         for piece in text.split_inclusive(is_space) {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::text::{CharCounter, Span};
+
 /// Minimum length in bytes of a line of base64; encoders write 60, 64 or 76.
 const MIN_LINE: usize = 60;
 
@@ -42,6 +44,68 @@ pub fn without_encoded_data(text: &str) -> Cow<'_, str> {
     if ranges.is_empty() {
         return Cow::Borrowed(text);
     }
+    Cow::Owned(without(text, &ranges))
+}
+
+/// A text without its encoded data, with the places of its parts in the original.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutText {
+    text: String,
+    /// The cut ranges of the original in characters, ascending.
+    cuts: Vec<Span>,
+}
+
+impl CutText {
+    /// Cuts the encoded data out of a text; returns `None` if it contains none. `O(bytes)`.
+    #[must_use]
+    pub fn of(original: &str) -> Option<Self> {
+        let ranges = encoded_data(original);
+        if ranges.is_empty() {
+            return None;
+        }
+        let text = without(original, &ranges);
+        let mut counter = CharCounter::new(original);
+        let cuts = ranges.into_iter().map(|range| counter.span(range)).collect();
+        Some(Self { text, cuts })
+    }
+
+    /// Returns the text without encoded data.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the place of a range of the original in the cut text; empty if all of it was cut.
+    #[must_use]
+    pub fn cut(&self, original: Span) -> Span {
+        let at = |place: u32| {
+            let before = self.cuts.iter().take_while(|cut| cut.start < place);
+            let n_cut: u32 = before.map(|cut| cut.end.min(place) - cut.start).sum();
+            place - n_cut
+        };
+        Span::new(at(original.start), at(original.end))
+    }
+
+    /// Returns the smallest range of the original that contains a range of the cut text.
+    #[must_use]
+    pub fn restore(&self, cut: Span) -> Span {
+        let at = |place: u32, is_end: bool| {
+            let mut place = place;
+            for cut in &self.cuts {
+                if cut.start > place || (is_end && cut.start == place) {
+                    break;
+                }
+                place += cut.end - cut.start;
+            }
+            place
+        };
+        let start = at(cut.start, false);
+        Span::new(start, at(cut.end, cut.end > cut.start).max(start))
+    }
+}
+
+/// Returns `text` without `ranges`, which are ascending.
+fn without(text: &str, ranges: &[Range<usize>]) -> String {
     let mut rest = String::with_capacity(text.len());
     let mut start = 0;
     for range in ranges {
@@ -49,15 +113,17 @@ pub fn without_encoded_data(text: &str) -> Cow<'_, str> {
         start = range.end;
     }
     rest.push_str(&text[start..]);
-    Cow::Owned(rest)
+    rest
 }
 
-/// Returns `data:` addresses: a media type or `;base64`, a comma, and everything up to a space, bracket or quotation mark.
+/// Returns `data:` addresses: a media type or `;base64`, a comma, and everything up to a space, a bracket, or the quotation mark in front of it.
 fn data_addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut end = 0;
     text.match_indices("data:").filter_map(move |(start, scheme)| {
         let rest = &text[start + scheme.len()..];
-        let ends = |c: char| c.is_whitespace() || matches!(c, ')' | '>' | '"' | '\'' | '`' | ']');
+        let quote = text[..start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        let ends =
+            |c: char| c.is_whitespace() || matches!(c, ')' | '>' | '`' | ']') || quote == Some(c);
         let head = &rest[..rest.floor_char_boundary(MAX_MEDIA_TYPE)];
         let comma = head.find(',')?;
         let media_type = &head[..comma];
@@ -182,6 +248,11 @@ mod tests {
                 "<img src=\"data:image/svg+xml,%3Csvg%3E\">".to_owned(),
                 "<img src=\"\">",
             ),
+            (
+                "quotation marks in an address",
+                "a data:image/svg+xml,%3Csvg%20width='1' b 'data:text/plain,x' c".to_owned(),
+                "a  b '' c",
+            ),
             ("a long word", format!("a {} b", data(500)), "a  b"),
             ("lines", format!("a\n{line}\n{line}\nQUJD=\nb"), "a\n\nb"),
             ("lines with gaps", format!("a\n{line}\n\n  {line}\r\n{}\nb", data(30)), "a\n\nb"),
@@ -196,6 +267,30 @@ mod tests {
         for (name, text, expected) in cases {
             assert_eq!(without_encoded_data(&text), *expected, "{name}");
         }
+    }
+
+    #[test]
+    fn places_move_between_a_text_and_its_cut_form() {
+        let (one, two) = (data(200), data(150));
+        let original = format!("é moss {one} fern {two}\n{two} end ü");
+        let cut = CutText::of(&original).unwrap();
+        assert_eq!(cut.as_str(), "é moss  fern  end ü");
+        assert_eq!(CutText::of("é moss"), None);
+        let find = |text: &str, part: &str| {
+            let start = text[..text.find(part).unwrap()].chars().count();
+            let end = start + part.chars().count();
+            Span::new(u32::try_from(start).unwrap(), u32::try_from(end).unwrap())
+        };
+        for part in ["é moss", "fern", "end ü", "ü", " fern "] {
+            assert_eq!(cut.cut(find(&original, part)), find(cut.as_str(), part), "{part}");
+            assert_eq!(cut.restore(find(cut.as_str(), part)), find(&original, part), "{part}");
+        }
+        let whole = |text: &str| Span::new(0, u32::try_from(text.chars().count()).unwrap());
+        assert_eq!(cut.cut(whole(&original)), whole(cut.as_str()));
+        assert_eq!(cut.restore(whole(cut.as_str())), whole(&original));
+        let inside = find(&original, &one);
+        assert_eq!(cut.cut(inside), Span::new(7, 7));
+        assert_eq!(cut.restore(Span::new(3, 12)).slice(&original), format!("oss {one} fern"));
     }
 
     #[test]

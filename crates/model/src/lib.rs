@@ -16,6 +16,7 @@ pub mod chunk;
 pub mod date;
 pub mod displayed_text;
 pub mod encoded_data;
+pub mod entities;
 pub mod escape;
 pub mod fragment;
 pub mod id;

@@ -1,6 +1,7 @@
 //! The candidate notes of a context, from all its sources.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::rc::Rc;
 
 use weft_accordion::{Candidate, CandidatePassage, CandidateState, Document, PackingProfile};
@@ -8,6 +9,7 @@ use weft_graph::doughnut::{self, Options, Relation, doughnut};
 use weft_graph::walk::{TreeEdge, Visit, breadcrumb};
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
+use weft_model::encoded_data::CutText;
 use weft_model::tokens::Unit;
 use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
 
@@ -76,26 +78,80 @@ pub(super) struct NoteText<'s> {
     entry: &'s NoteEntry,
     /// The included part of the body; `None` for the whole body.
     part: Option<Span>,
+    /// That part without its encoded data; `None` if it contains none.
+    cut: Option<Rc<CutText>>,
     length: Chars,
     best_chunk: Option<Span>,
     passages: Rc<[CandidatePassage]>,
 }
 
 impl<'s> NoteText<'s> {
+    fn new(id: NoteId, entry: &'s NoteEntry, part: Option<Span>) -> Self {
+        let written = part.map_or(&*entry.body, |part| part.slice(&entry.body));
+        let cut = CutText::of(written).map(Rc::new);
+        let length = Chars::of(cut.as_ref().map_or(written, |cut| cut.as_str()));
+        Self { id, entry, part, cut, length, best_chunk: None, passages: Rc::default() }
+    }
+
     /// Restricts the text to a part of the body.
     fn with_part(self, part: Span) -> Self {
-        Self { part: Some(part), length: Chars::of(part.slice(&self.entry.body)), ..self }
+        let Self { id, entry, best_chunk, passages, .. } = self;
+        Self { best_chunk, passages, ..Self::new(id, entry, Some(part)) }
     }
 
-    fn text(&self) -> &'s str {
-        self.part.map_or(&self.entry.body, |part| part.slice(&self.entry.body))
+    /// Returns the included text, without encoded data.
+    fn text(&self) -> &str {
+        let written = || self.part.map_or(&*self.entry.body, |part| part.slice(&self.entry.body));
+        self.cut.as_ref().map_or_else(written, |cut| cut.as_str())
     }
 
-    /// Returns a range of the body as a range of the included part; `None` if it begins elsewhere.
-    fn in_part(&self, span: Span) -> Option<Span> {
-        let Some(part) = self.part else { return Some(span) };
+    /// Returns a range of the body as a range of the included text; `None` if it begins elsewhere.
+    fn in_text(&self, span: Span) -> Option<Span> {
+        let part = self.part.unwrap_or_else(|| Span::new(0, u32::MAX));
         let is_inside = part.start <= span.start && span.start < part.end;
-        is_inside.then(|| Span::new(span.start - part.start, span.end.min(part.end) - part.start))
+        let span = Span::new(span.start, span.end.min(part.end));
+        is_inside.then(|| self.without_cuts(span.start - part.start..span.end - part.start))
+    }
+
+    /// Returns the place of a range of the included part in the text without encoded data.
+    fn without_cuts(&self, range: Range<u32>) -> Span {
+        let span = Span::new(range.start, range.end);
+        self.cut.as_ref().map_or(span, |cut| cut.cut(span))
+    }
+}
+
+/// Places of a note's text in a context: of the included part, without encoded data.
+pub(super) struct TextPlaces<'s> {
+    body: &'s str,
+    start: u32,
+    cut: Option<CutText>,
+}
+
+impl<'s> TextPlaces<'s> {
+    pub(super) fn new(body: &'s str, part: Option<Span>) -> Self {
+        let written = part.map_or(body, |part| part.slice(body));
+        Self { body, start: part.map_or(0, |part| part.start), cut: CutText::of(written) }
+    }
+
+    /// True if the text is the whole body.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.start == 0 && self.cut.is_none()
+    }
+
+    /// Returns the place of a range of the text in the body.
+    pub(super) fn in_body(&self, span: Span) -> Span {
+        let span = self.cut.as_ref().map_or(span, |cut| cut.restore(span));
+        Span::new(span.start + self.start, span.end + self.start)
+    }
+
+    /// Returns the first and the last line of a range of the body; the first line of the body is 1.
+    pub(super) fn lines(&self, span: Span) -> (u32, u32) {
+        let line = |end: u32| {
+            let before = Span::new(0, end).slice(self.body);
+            let n_newlines = before.bytes().filter(|byte| *byte == b'\n').count();
+            u32::try_from(n_newlines).unwrap_or(u32::MAX).saturating_add(1)
+        };
+        (line(span.start), line(span.end))
     }
 }
 
@@ -110,28 +166,33 @@ impl Document for NoteText<'_> {
 
     fn headings(&self) -> Cow<'_, [Heading]> {
         let headings = &self.entry.note.headings;
-        if self.part.is_none() {
+        if self.part.is_none() && self.cut.is_none() {
             return Cow::Borrowed(headings);
         }
-        let in_part = |heading: &Heading| {
-            Some(Heading { span: self.in_part(heading.span)?, ..heading.clone() })
+        let in_text = |heading: &Heading| {
+            Some(Heading { span: self.in_text(heading.span)?, ..heading.clone() })
         };
-        headings.iter().filter_map(in_part).collect()
+        headings.iter().filter_map(in_text).collect()
     }
 
     fn passages(&self) -> Cow<'_, [CandidatePassage]> {
-        let Some(part) = self.part else { return Cow::Borrowed(&self.passages) };
-        let in_part = |passage: &CandidatePassage| {
+        if self.part.is_none() && self.cut.is_none() {
+            return Cow::Borrowed(&self.passages);
+        }
+        let part = self.part.unwrap_or_else(|| Span::new(0, u32::MAX));
+        let in_text = |passage: &CandidatePassage| {
             let start = passage.span.start.max(part.start);
             let end = passage.span.end.min(part.end);
-            let span = (start < end).then(|| Span::new(start - part.start, end - part.start))?;
-            Some(CandidatePassage { span, ..*passage })
+            let is_inside = start < end;
+            let span =
+                is_inside.then(|| self.without_cuts(start - part.start..end - part.start))?;
+            (span.start < span.end).then_some(CandidatePassage { span, ..*passage })
         };
-        self.passages.iter().filter_map(in_part).collect()
+        self.passages.iter().filter_map(in_text).collect()
     }
 
     fn best_chunk(&self) -> Option<Span> {
-        self.best_chunk.and_then(|chunk| self.in_part(chunk))
+        self.best_chunk.and_then(|chunk| self.in_text(chunk))
     }
 
     /// An empty note duplicates no other note.
@@ -386,8 +447,7 @@ fn of_walk(error: EngineError) -> EngineError {
 fn candidate(snapshot: &Snapshot, id: NoteId, score: f64) -> Candidate<NoteText<'_>> {
     let uri = snapshot.notes.graph().uri(id).clone();
     let Some(entry) = snapshot.notes.entry(id) else { return missing(uri, score) };
-    let (part, best_chunk, length) = (None, None, Chars::of(&entry.body));
-    let text = NoteText { id, entry, part, length, best_chunk, passages: Rc::default() };
+    let text = NoteText::new(id, entry, None);
     let title = entry.note.title.clone();
     Candidate { uri, title, score, relation: None, via: None, state: CandidateState::Found(text) }
 }

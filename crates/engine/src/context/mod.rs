@@ -3,16 +3,18 @@
 mod candidate_set;
 mod messages;
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use weft_accordion::{Decision, PackError, PackRequest, Packing, Summary};
 use weft_index::Snapshot;
 use weft_index::keyword::plain_words;
+use weft_index::notes::NoteEntry;
 use weft_model::settings::Problems;
-use weft_model::{NoteMap, Span, Tokens};
+use weft_model::{NoteMap, Span, Tokens, Uri};
 
-use candidate_set::CandidateSet;
+use candidate_set::{CandidateSet, TextPlaces};
 pub use messages::{
     ContextAnswer, ContextItem, ContextPiece, ContextRequest, ContextSource, ContextSummary,
     FocusSource, LimitOverrides, NamedNote,
@@ -151,39 +153,43 @@ impl Engine {
     }
 }
 
-/// Moves the places of passages of a part to those in the body.
+/// Moves the places of passages to those in the body, of which a part, or a text without encoded data, was included.
 fn moved_reports(
     snapshot: &Snapshot,
     parts: &NoteMap<Span>,
     mut reports: Vec<PassageReport>,
 ) -> Vec<PassageReport> {
-    if !parts.is_empty() {
-        for PassageReport { uri, span, .. } in &mut reports {
-            let id = snapshot.notes.find(uri.as_str()).note;
-            let start = id.and_then(|id| parts.get(&id)).map_or(0, |part| part.start);
-            *span = Span::new(span.start + start, span.end + start);
-        }
+    let mut places: HashMap<Uri, TextPlaces<'_>> = HashMap::new();
+    for PassageReport { uri, span, .. } in &mut reports {
+        let of_note = || places_of(snapshot, parts, uri);
+        let places = places.entry(uri.clone()).or_insert_with(|| of_note().1);
+        *span = places.in_body(*span);
     }
     reports
 }
 
-/// Converts a decision. The ranges of a note of which only a part is included are moved to their place in the body.
+/// Returns a note's entry, and the places of its text in a context.
+fn places_of<'s>(
+    snapshot: &'s Snapshot,
+    parts: &NoteMap<Span>,
+    uri: &Uri,
+) -> (Option<&'s NoteEntry>, TextPlaces<'s>) {
+    let id = snapshot.notes.find(uri.as_str()).note;
+    let entry = id.and_then(|id| snapshot.notes.entry(id)).map(|entry| &**entry);
+    let part = id.and_then(|id| parts.get(&id)).copied();
+    (entry, TextPlaces::new(entry.map_or("", |entry| &*entry.body), part))
+}
+
+/// Converts a decision. Ranges of the included text are moved to their place in the body.
 fn piece(snapshot: &Snapshot, parts: &NoteMap<Span>, decision: Decision) -> ContextPiece {
     match decision {
         Decision::Taken(mut item) => {
-            let id = snapshot.notes.find(item.uri.as_str()).note;
-            let start = id.and_then(|id| parts.get(&id)).map_or(0, |part| part.start);
-            let moved = |span: Span| Span::new(span.start + start, span.end + start);
-            item.blocks.iter_mut().for_each(|block| *block = moved(*block));
-            let entry = id.and_then(|id| snapshot.notes.entry(id));
-            if let Some(entry) = entry.filter(|_| start > 0) {
-                let before = Span::new(0, start).slice(&entry.body);
-                let n_lines = before.bytes().filter(|byte| *byte == b'\n').count();
-                let n_lines = u32::try_from(n_lines).unwrap_or(u32::MAX);
+            let (entry, places) = places_of(snapshot, parts, &item.uri);
+            if !places.is_whole() {
+                item.blocks.iter_mut().for_each(|block| *block = places.in_body(*block));
                 for passage in &mut item.passages {
-                    passage.span = moved(passage.span);
-                    passage.first_line += n_lines;
-                    passage.last_line += n_lines;
+                    passage.span = places.in_body(passage.span);
+                    (passage.first_line, passage.last_line) = places.lines(passage.span);
                 }
             }
             let properties = entry.map(|entry| entry.note.properties.clone()).unwrap_or_default();

@@ -6,17 +6,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Parser};
 use weft_model::encoded_data::encoded_data;
+use weft_model::entities::{decoded, entity_length};
 
 /// Maximum distance in bytes between the two ends of a link, a tag or a pair of emphasis marks.
 const MAX_DISTANCE: usize = 2048;
 
 /// Maximum nesting of brackets in the text or the address of a link.
 const MAX_DEPTH: usize = 16;
-
-/// Maximum length in bytes of an entity; the longest name has 31 letters.
-const MAX_ENTITY: usize = 34;
 
 /// Maximum number of emphasis marks that are remembered until one closes them.
 const MAX_OPENERS: usize = 32;
@@ -304,13 +301,8 @@ impl<'t> MarkupScanner<'t> {
     }
 
     fn entity(&mut self, at: usize) -> usize {
-        let rest = &self.written.as_bytes()[at..];
-        let is_of_entity = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'#';
-        let n_bytes = 1 + rest[1..].iter().take(MAX_ENTITY).take_while(is_of_entity).count();
-        if n_bytes == 1 || rest.get(n_bytes) != Some(&b';') {
-            return at + 1;
-        }
-        let range = at..at + n_bytes + 1;
+        let Some(n_bytes) = entity_length(&self.written[at..]) else { return at + 1 };
+        let range = at..at + n_bytes;
         let end = range.end;
         match decoded(&self.written[range.clone()]) {
             Some(said) => self.edits.push(TextEdit { written: range, said: said.into() }),
@@ -568,20 +560,6 @@ impl<'t> MarkupScanner<'t> {
     }
 }
 
-/// Returns the characters that an entity such as `&eacute;` or `&#233;` stands for; `None` if there is no such entity.
-fn decoded(entity: &str) -> Option<String> {
-    // Letters around it keep the parser from trimming spaces.
-    let written = format!("x{entity}x");
-    let mut said = String::new();
-    for event in Parser::new(&written) {
-        if let Event::Text(text) = event {
-            said.push_str(&text);
-        }
-    }
-    let inner = said.strip_prefix('x')?.strip_suffix('x')?;
-    (inner != entity).then(|| inner.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -654,7 +632,61 @@ mod tests {
             } else {
                 format!("a\\{sign}b")
             };
-            assert_eq!(said(&format!("a\\{sign}b")), expected);
+            let written = format!("a\\{sign}b");
+            assert_eq!(said(&written), expected);
+            let displayed = weft_model::displayed_text(&written, 0..written.len());
+            if !sign.is_ascii_control() && sign != ' ' {
+                assert_eq!(displayed.as_str(), expected, "displayed");
+            }
+        }
+    }
+
+    /// Returns the names and characters of all entities, from the source of the parser's library.
+    fn all_entities() -> Vec<(String, String)> {
+        let mut cargo = std::process::Command::new(env!("CARGO"));
+        cargo.args(["metadata", "--offline", "--format-version", "1"]);
+        let metadata = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap().stdout;
+        let metadata = String::from_utf8(metadata).unwrap();
+        let end = metadata.find("/Cargo.toml\",\"").unwrap_or_default();
+        assert!(end > 0, "cargo describes the packages");
+        let mut manifests = metadata.match_indices("/Cargo.toml\"").map(|(end, _)| {
+            let start = metadata[..end].rfind('"').unwrap() + 1;
+            &metadata[start..end]
+        });
+        let is_parser = |folder: &&str| {
+            folder.rsplit('/').next().is_some_and(|name| name.starts_with("pulldown-cmark-0"))
+        };
+        let folder = manifests.find(is_parser).expect("a dependency");
+        let source = std::fs::read_to_string(format!("{folder}/src/entities.rs")).unwrap();
+        let entity = |line: &str| {
+            let (name, shown) = line.trim().strip_prefix("(b\"")?.split_once("\", \"")?;
+            let codes = shown.strip_suffix("\"),")?.split("\\u{").filter(|code| !code.is_empty());
+            let characters = codes.map(|code| {
+                let code = u32::from_str_radix(code.strip_suffix('}')?, 16).ok()?;
+                char::from_u32(code)
+            });
+            Some((name.to_owned(), characters.collect::<Option<String>>()?))
+        };
+        source.lines().filter_map(entity).collect()
+    }
+
+    #[test]
+    fn every_entity_is_said_and_displayed() {
+        let all = all_entities();
+        assert!(all.len() > 2000, "{} entities", all.len());
+        for (name, shown) in all {
+            let written = format!("a&{name};b");
+            assert_eq!(said(&written), format!("a{shown}b"), "{name}");
+            let place = SaidText::of(&written).written(1..1 + shown.len());
+            assert_eq!(&written[place], format!("&{name};"), "{name}");
+            let displayed = weft_model::displayed_text(&written, 0..written.len());
+            let is_space = shown.chars().all(char::is_whitespace);
+            let expected = if is_space { "a b".to_owned() } else { format!("a{shown}b") };
+            assert_eq!(displayed.as_str(), expected, "{name}");
+        }
+        for (number, shown) in [("#233", "é"), ("#xE9", "é"), ("#X1F33F", "🌿"), ("#0", "\u{fffd}")]
+        {
+            assert_eq!(said(&format!("a&{number};b")), format!("a{shown}b"), "{number}");
         }
     }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::entities::{decoded, entity_length};
+
 /// A piece of syntax, and what is displayed instead.
 #[derive(Debug)]
 pub(super) struct InlineEdit {
@@ -17,7 +19,8 @@ pub(super) enum Display {
     Space,
     /// The separator of two cells of a table.
     Cell,
-    Character(char),
+    /// The characters of an entity.
+    Entity,
 }
 
 /// Returns the syntax in `text`, not sorted. `is_row` is true for a row of a table. `O(bytes)`.
@@ -132,8 +135,8 @@ impl InlineScanner<'_> {
                 at + length
             }
             b'&' => match entity(rest) {
-                Some((length, c)) => {
-                    self.edit(at..at + length, Display::Character(c));
+                Some(length) => {
+                    self.edit(at..at + length, Display::Entity);
                     at + length
                 }
                 None => at + 1,
@@ -533,57 +536,10 @@ fn html_tag(text: &str) -> Option<(&str, usize)> {
     None
 }
 
-/// Names of characters in HTML.
-const ENTITIES: &[(&str, char)] = &[
-    ("amp", '&'),
-    ("apos", '\''),
-    ("bull", '•'),
-    ("cent", '¢'),
-    ("copy", '©'),
-    ("deg", '°'),
-    ("euro", '€'),
-    ("gt", '>'),
-    ("hellip", '…'),
-    ("laquo", '«'),
-    ("larr", '←'),
-    ("ldquo", '“'),
-    ("lsquo", '‘'),
-    ("lt", '<'),
-    ("mdash", '—'),
-    ("middot", '·'),
-    ("minus", '−'),
-    ("nbsp", '\u{a0}'),
-    ("ndash", '–'),
-    ("para", '¶'),
-    ("pound", '£'),
-    ("quot", '"'),
-    ("raquo", '»'),
-    ("rarr", '→'),
-    ("rdquo", '”'),
-    ("reg", '®'),
-    ("rsquo", '’'),
-    ("sect", '§'),
-    ("shy", '\u{ad}'),
-    ("times", '×'),
-    ("trade", '™'),
-];
-
-/// Returns the length of the entity at the start of `text`, and its character.
-fn entity(text: &str) -> Option<(usize, char)> {
-    /// Maximum length of an entity.
-    const ENTITY_BYTES: usize = 12;
-    let length = text.bytes().take(ENTITY_BYTES).position(|byte| byte == b';')?;
-    let name = &text[1..length];
-    let c = if let Some(number) = name.strip_prefix('#') {
-        let hexadecimal = number.strip_prefix(['x', 'X']);
-        let (digits, radix) = hexadecimal.map_or((number, 10), |digits| (digits, 16));
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let code = is_number.then(|| u32::from_str_radix(digits, radix).ok()).flatten()?;
-        char::from_u32(code).filter(|c| !c.is_control())?
-    } else {
-        ENTITIES.iter().find(|(known, _)| *known == name)?.1
-    };
-    Some((length + 1, c))
+/// Returns the length of the entity at the start of `text`, if its characters can be displayed.
+fn entity(text: &str) -> Option<usize> {
+    let length = entity_length(text)?;
+    decoded(&text[..length]).filter(|shown| !shown.contains(char::is_control)).map(|_| length)
 }
 
 /// Pairs the marks of emphasis, strong emphasis, strikethrough and highlights.
