@@ -89,7 +89,33 @@ impl Filter {
 }
 
 impl Filter {
+    /// Returns a warning for each named note of which a part is named: filters apply to whole notes.
+    fn ignored_fragments(&self, snapshot: &Snapshot) -> Vec<Warning> {
+        let Self { linked_to, linked_from, within, excluded, .. } = self;
+        let named = [
+            ("linked_to", linked_to.iter().collect()),
+            ("linked_from", linked_from.iter().collect()),
+            ("within", within.iter().map(|(name, _)| name).collect()),
+            ("excluded", excluded.iter().collect::<Vec<_>>()),
+        ];
+        let named = named
+            .into_iter()
+            .flat_map(|(field, names)| names.into_iter().map(move |name| (field, name)));
+        let warning = |(field, name): (&str, &String)| {
+            let (found, fragment) = snapshot.notes.find_part(name);
+            let (note, fragment) = (found.note?, fragment?);
+            let uri = snapshot.notes.graph().uri(note);
+            let message = format!(
+                "`filter.{field}` applies to whole notes: `{uri}` was used, not its part `{fragment}`"
+            );
+            Some(Warning::new(WarningCode::FragmentIgnored, message))
+        };
+        named.filter_map(warning).collect()
+    }
+
     /// Returns a warning for each path, tag, type and property that no note matches, and one for dates if no note has a date: probably typing errors. `O(notes)` for each.
+    ///
+    /// Also reports [ignored parts](Self::ignored_fragments) of named notes.
     ///
     /// `passing` is the set of matching notes. Fails on an invalid glob or tag, and when `stop` ends the work.
     fn warnings(
@@ -98,7 +124,7 @@ impl Filter {
         snapshot: &Snapshot,
         stop: &Stop,
     ) -> Result<Vec<Warning>, EngineError> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.ignored_fragments(snapshot);
         let mut warn =
             |message| warnings.push(Warning::new(WarningCode::FilterMatchesNothing, message));
         if self.after.is_some() || self.before.is_some() {

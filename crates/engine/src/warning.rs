@@ -42,6 +42,8 @@ pub enum WarningCode {
     AmbiguousName,
     /// A name contains a heading or block that the note does not have, so the whole note was used.
     UnknownFragment,
+    /// A filter names a heading or block of a note; filters apply to whole notes.
+    FragmentIgnored,
     /// Part of the query exceeds a limit and was ignored.
     QueryTruncated,
     /// Words of the query in capitals were read as operators.
@@ -62,7 +64,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::StageSkipped,
         Self::ModelUnavailable,
         Self::VectorsPending,
@@ -70,6 +72,7 @@ impl WarningCode {
         Self::UnknownLinkType,
         Self::AmbiguousName,
         Self::UnknownFragment,
+        Self::FragmentIgnored,
         Self::QueryTruncated,
         Self::QueryOperators,
         Self::QueryEmpty,
@@ -91,6 +94,7 @@ impl WarningCode {
             Self::UnknownLinkType => "unknown_link_type",
             Self::AmbiguousName => "ambiguous_name",
             Self::UnknownFragment => "unknown_fragment",
+            Self::FragmentIgnored => "fragment_ignored",
             Self::QueryTruncated => "query_truncated",
             Self::QueryOperators => "query_operators",
             Self::QueryEmpty => "query_empty",

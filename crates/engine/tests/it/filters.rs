@@ -221,6 +221,41 @@ fn cached_filter_matches_belong_to_their_generation() {
 }
 
 #[test]
+fn parts_of_notes_in_filters_are_reported_as_ignored() {
+    let vault = Vault::new(
+        "=== fern.md\n# Fern\nsee [[moss#Soft]]\n## Growth\nslow\n=== moss.md\n# Moss\n## Soft\nvery\n",
+    );
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let cases = [
+        ("linked_to", Filter { linked_to: names(&["moss#Soft"]), ..Filter::default() }, "fern"),
+        (
+            "linked_from",
+            Filter { linked_from: names(&["fern#Growth"]), ..Filter::default() },
+            "moss",
+        ),
+        (
+            "within",
+            Filter { within: vec![("fern#No such".into(), 0)], ..Filter::default() },
+            "fern",
+        ),
+        ("excluded", Filter { excluded: names(&["fern#^b"]), ..Filter::default() }, "moss"),
+    ];
+    for (field, filter, expected) in cases {
+        let request = ListRequest { filter, ..ListRequest::default() };
+        let answer = vault.engine.list(&request).unwrap();
+        let uris: Vec<String> = answer.notes.iter().map(|note| note.uri.to_string()).collect();
+        assert_eq!(uris, [expected], "{field}");
+        let [message] = &messages(&answer.warnings)[..] else {
+            panic!("{field}: {:?}", answer.warnings)
+        };
+        assert!(message.contains(&format!("`filter.{field}` applies to whole notes")), "{message}");
+    }
+    let whole = Filter { linked_to: names(&["moss"]), ..Filter::default() };
+    let request = ListRequest { filter: whole, ..ListRequest::default() };
+    assert_eq!(vault.engine.list(&request).unwrap().warnings, []);
+}
+
+#[test]
 fn within_does_not_lead_through_placeholders() {
     let vault =
         Vault::new("=== a.md\n[[gone]] [[b]]\n=== b.md\nb\n=== c.md\n[[gone]]\n=== d.md\n[[b]]\n");

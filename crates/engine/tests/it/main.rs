@@ -3,6 +3,7 @@
 
 mod assembly;
 mod context;
+mod everyday;
 mod filters;
 mod fragments;
 mod related;
