@@ -238,7 +238,7 @@ fn metadata() -> impl Strategy<Value = Metadata> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn search_finds_what_a_link_resolves_to(notes in proptest::collection::vec(metadata(), 1..12)) {

@@ -539,7 +539,8 @@ fn html_tag(text: &str) -> Option<(&str, usize)> {
 /// Returns the length of the entity at the start of `text`, if its characters can be displayed.
 fn entity(text: &str) -> Option<usize> {
     let length = entity_length(text)?;
-    decoded(&text[..length]).filter(|shown| !shown.contains(char::is_control)).map(|_| length)
+    let is_hidden = |c: char| c.is_control() && !c.is_whitespace();
+    decoded(&text[..length]).filter(|shown| !shown.contains(is_hidden)).map(|_| length)
 }
 
 /// Pairs the marks of emphasis, strong emphasis, strikethrough and highlights.
