@@ -94,10 +94,10 @@ mod tests {
     use super::*;
 
     fn place() -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
         for name in ["vault/d", "outside"] {
-            fs::create_dir_all(root.join(name)).unwrap();
+            fs::create_dir_all(root.join(name)).expect("created");
         }
         (folder, root)
     }

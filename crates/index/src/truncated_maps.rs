@@ -262,8 +262,8 @@ mod tests {
     const N_BYTES: usize = 1 << 16;
 
     fn file() -> std::fs::File {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&[7; N_BYTES]).unwrap();
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[7; N_BYTES]).expect("written");
         file
     }
 

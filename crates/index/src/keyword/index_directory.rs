@@ -121,9 +121,12 @@ impl fmt::Debug for IndexDirectory {
 
 impl Directory for IndexDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        let map = self.map(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
-            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+        let map = self.map(path).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                OpenReadError::FileDoesNotExist(path.to_owned())
+            } else {
+                OpenReadError::wrap_io_error(error, path.to_owned())
+            }
         })?;
         let bytes = map.map_or_else(OwnedBytes::empty, |map| {
             let n_bytes = map.len();
