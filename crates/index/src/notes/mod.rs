@@ -32,6 +32,6 @@ pub use note_table::NoteTable;
 pub use resolve::Resolution;
 pub use spill::Spill;
 pub use table_edit::{Change, Delta, TableEdit};
-pub(crate) use table_file::BackingFile;
+pub(crate) use backing_file::BackingFile;
 pub use table_file::TableFormatError;
 pub use vault_stats::VaultStats;
