@@ -2,14 +2,14 @@
 //!
 //! Cuts fall at headings, then at blank lines, then between sentences, then between words, and inside a word only if the word alone is too long for the model.
 //! Short sections are joined up to the window, so a short note is one chunk whose embedded text is its title and its text.
-//! The whole note is covered, however long: every character except whitespace is in some chunk.
+//! The whole note is covered, however long: every character except whitespace is in some chunk. Lists of links are the exception, unless a note has no other text: their words are names of other notes, which a vector of this note should not stand for.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::embedder::Embedder;
-use weft_model::{Chunk, Note, Span, TextHash};
+use weft_model::{Chunk, LinkPlaces, Note, Span, TextHash};
 
 use crate::char_offsets::CharOffsets;
 use crate::content_hash::hash_of;
@@ -75,6 +75,7 @@ pub fn chunks(note: &Note, count: &dyn Fn(&str) -> usize, limits: &ChunkLimits) 
     }
     packer.close();
     let mut chunks = packer.done;
+    drop_link_lists(note, &offsets, &mut chunks);
     if chunks.is_empty() {
         chunks.push(Chunk { span: Span::new(0, 0), heading_path: Vec::new(), hash: TextHash(0) });
     }
@@ -84,6 +85,24 @@ pub fn chunks(note: &Note, count: &dyn Fn(&str) -> usize, limits: &ChunkLimits) 
         chunk.hash = hash;
     }
     chunks
+}
+
+/// Removes the chunks that only list links, unless all chunks do.
+fn drop_link_lists(note: &Note, offsets: &CharOffsets<'_>, chunks: &mut Vec<Chunk>) {
+    if note.links.is_empty() || chunks.len() < 2 {
+        return;
+    }
+    let places = LinkPlaces::new(&note.body, &note.links);
+    let is_list = |chunk: &Chunk| {
+        let first = note.headings.partition_point(|heading| heading.span.start < chunk.span.start);
+        let heading =
+            note.headings.get(first).filter(|heading| heading.span.start == chunk.span.start);
+        let start = heading.map_or(chunk.span.start, |heading| heading.span.end);
+        places.is_list(&note.body, offsets.bytes(Span::new(start, chunk.span.end)))
+    };
+    if !chunks.iter().all(is_list) {
+        chunks.retain(|chunk| !is_list(chunk));
+    }
 }
 
 /// Returns the text that the model embeds for one chunk of `note`. `O(bytes before the chunk's end)`.
@@ -432,6 +451,18 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_links_have_no_chunk_beside_other_text() {
+        let text = "word ".repeat(20);
+        let list = "- [[soil and shade]]\n".repeat(40);
+        let with_list = note(&format!("{text}\n\n## Related\n\n{list}"));
+        let found = cut(&with_list, 60, 0);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].span.slice(&with_list.body), text.trim_end());
+        let list_only = note(&format!("# Map\n\n{list}{list}"));
+        assert!(cut(&list_only, 60, 0).len() > 1, "a map of links keeps its chunks");
+    }
+
+    #[test]
     fn embedded_text_contains_link_labels() {
         let options = ParseOptions { dendron: true, ..ParseOptions::default() };
         let text = "# [[Moss|a.moss]]\nsee [[the fern|plant.fern#soil]] and [[a.b]]\n";
@@ -524,7 +555,9 @@ mod tests {
 
         #[test]
         fn all_text_is_covered_and_fits(body in markdown(), max_tokens in 12_usize..80, overlap in 0_usize..12) {
-            let note = note(&body);
+            let mut note = note(&body);
+            // Lists of links are not covered.
+            note.links.clear();
             let chunks = cut(&note, max_tokens, overlap);
             let covered = |at: u32| chunks.iter().any(|chunk| chunk.span.start <= at && at < chunk.span.end);
             for (at, c) in (0_u32..).zip(note.body.chars()) {

@@ -69,7 +69,7 @@ impl Default for IndexSettings {
 }
 
 /// Version of the parser; incremented when it interprets the same file differently than before.
-const PARSER_VERSION: u32 = 2;
+const PARSER_VERSION: u32 = 3;
 
 impl IndexSettings {
     /// Returns a digest of everything a note's index entry depends on besides its file. If it changes, files must be read again.

@@ -40,6 +40,13 @@ pub struct PassageHeading {
 }
 
 impl BodyPassage {
+    /// Returns the bytes of the passage below its heading.
+    #[must_use]
+    pub fn text_bytes(&self) -> Range<usize> {
+        let start = self.heading.map_or(self.bytes.start, |heading| heading.end);
+        start.min(self.bytes.end)..self.bytes.end
+    }
+
     /// True if the passage consists of a heading only.
     #[must_use]
     pub fn is_bare(&self) -> bool {

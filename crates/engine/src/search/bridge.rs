@@ -286,9 +286,12 @@ impl Covers {
         let mut covers = Vec::with_capacity(ids.len() * n_terms);
         for (at, id) in ids.iter().enumerate() {
             let length = keyword.length(*id).unwrap_or(0);
-            covers.extend(frequencies.of(at).iter().map(|frequency| {
-                bridge::coverage(keyword.saturation(f64::from(*frequency), length))
-            }));
+            covers.extend(
+                frequencies
+                    .of(at)
+                    .iter()
+                    .map(|frequency| bridge::coverage(keyword.saturation(*frequency, length))),
+            );
         }
         let at = ids.into_iter().zip(0..).collect();
         Ok(Self { at, n_terms, covers })

@@ -15,7 +15,7 @@ pub struct Scoring {
     pub k1: f64,
     /// Strength of length normalization, 0 to 1.
     pub b: f64,
-    /// Weight of an occurrence in the title, relative to one in the body. Not negative; the same holds for the next five fields.
+    /// Weight of an occurrence in the title, relative to one in the body. Not negative; the same holds for the next six fields.
     pub title: f64,
     /// Weight of an occurrence in another name: an alias, the file's name, the uri or the `id`.
     pub aliases: f64,
@@ -27,6 +27,8 @@ pub struct Scoring {
     pub folders: f64,
     /// Weight of an occurrence in any other property of the frontmatter.
     pub properties: f64,
+    /// Weight of an occurrence in a passage that only lists links to other notes.
+    pub link_lists: f64,
 }
 
 impl Default for Scoring {
@@ -40,6 +42,7 @@ impl Default for Scoring {
             tags: 1.5,
             folders: 0.25,
             properties: 0.25,
+            link_lists: 0.25,
         }
     }
 }
@@ -48,7 +51,7 @@ impl Scoring {
     /// Reports values that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
-        let Self { k1, b, title, aliases, headings, tags, folders, properties } = *self;
+        let Self { k1, b, title, aliases, headings, tags, folders, properties, link_lists } = *self;
         let mut problems = Problems::default();
         problems.within("b", b, 0.0..=1.0);
         for (key, value) in [
@@ -59,6 +62,7 @@ impl Scoring {
             ("tags", tags),
             ("folders", folders),
             ("properties", properties),
+            ("link_lists", link_lists),
         ] {
             problems.check(value.is_finite() && value >= 0.0, key, "must not be negative");
         }
@@ -67,8 +71,9 @@ impl Scoring {
 
     /// Returns what an occurrence in each boosted field adds to the same occurrence in the text.
     pub(super) fn field_boosts(&self) -> [f64; N_BOOSTED] {
-        let Self { k1: _, b: _, title, aliases, headings, tags, folders, properties } = *self;
-        [title, aliases, headings, tags, folders, properties].map(|weight| weight - 1.0)
+        let Self { k1: _, b: _, title, aliases, headings, tags, folders, properties, link_lists } =
+            *self;
+        [title, aliases, headings, tags, folders, properties, link_lists].map(|weight| weight - 1.0)
     }
 }
 

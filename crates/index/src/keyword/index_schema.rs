@@ -1,6 +1,6 @@
 //! Tantivy schema of the keyword index.
 //!
-//! `text` holds every term of a note with positions; the boosted fields repeat the terms of the title, other names, headings, tags, folders and properties.
+//! `text` holds every term of a note with positions; the boosted fields repeat the terms of the title, other names, headings, tags, folders, properties and lists of links.
 //! `exact` holds the forms of words that analysis folds away.
 //! `names` holds each name of a note as a single term.
 //! `passages` holds the passages of the body, as numbers in the encoding of `passage_list`.
@@ -11,13 +11,16 @@ use tantivy::schema::{
 };
 
 /// Format version. Incremented whenever the analysis or the schema changes, so that older indexes are rebuilt.
-pub(super) const FORMAT: u32 = 8;
+pub(super) const FORMAT: u32 = 9;
 
 /// Name under which the index looks up `EncodedTokenizer`.
 pub(super) const TOKENIZER: &str = "weft";
 
 /// Number of boosted fields. They are the first of [`SchemaFields::repeated`].
-pub(super) const N_BOOSTED: usize = 6;
+pub(super) const N_BOOSTED: usize = 7;
+
+/// Index of the lists of links in [`SchemaFields::repeated`].
+pub(super) const LINK_LISTS: usize = 6;
 
 /// Index of the exact forms in [`SchemaFields::repeated`], after the boosted fields.
 pub(super) const EXACT: usize = N_BOOSTED;
@@ -30,7 +33,7 @@ pub(super) struct SchemaFields {
     pub(super) length: Field,
     pub(super) language: Field,
     pub(super) text: Field,
-    /// Title, other names, headings, tags, folders, properties, exact forms.
+    /// Title, other names, headings, tags, folders, properties, lists of links, exact forms.
     pub(super) repeated: [Field; N_BOOSTED + 1],
     pub(super) names: Field,
     pub(super) passages: Field,
@@ -58,8 +61,17 @@ pub(super) fn schema() -> (Schema, SchemaFields) {
         length: builder.add_u64_field(LENGTH, FAST),
         language: builder.add_u64_field(LANGUAGE, FAST),
         text: builder.add_text_field("text", terms_with(IndexRecordOption::WithFreqsAndPositions)),
-        repeated: ["title", "aliases", "headings", "tags", "folders", "properties", "exact"]
-            .map(|name| builder.add_text_field(name, terms_with(IndexRecordOption::WithFreqs))),
+        repeated: [
+            "title",
+            "aliases",
+            "headings",
+            "tags",
+            "folders",
+            "properties",
+            "link_lists",
+            "exact",
+        ]
+        .map(|name| builder.add_text_field(name, terms_with(IndexRecordOption::WithFreqs))),
         names: builder.add_text_field("names", terms_with(IndexRecordOption::Basic)),
         passages: builder.add_u64_field(PASSAGES, FAST),
         terms: builder.add_bytes_field("terms", BytesOptions::default().set_stored()),

@@ -1,9 +1,10 @@
 //! Encoder: converts a note into the fields and terms the index stores.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use weft_model::id::folder_of;
-use weft_model::{BodyPassage, Note, passages};
+use weft_model::{BodyPassage, Link, LinkPlaces, Note, passages};
 
 use super::analyzer::{Analyzer, Token, TokenKind};
 use super::encoded_note::{EncodedNote, EncodedTerms};
@@ -40,13 +41,15 @@ pub struct KeywordDocument<'n> {
     pub body: &'n str,
     /// Passages of the body, in text order; the parts of it that are scored one by one.
     pub passages: Vec<BodyPassage>,
+    /// Links of the note. Passages that only list links are searched with a low weight.
+    pub links: &'n [Link],
 }
 
 impl<'n> KeywordDocument<'n> {
     /// Returns the document of a note.
     #[must_use]
     pub fn of(entry: &'n NoteEntry) -> Self {
-        let Note { title, aliases, path, headings, tags, searched_texts, .. } = &entry.note;
+        let Note { title, aliases, path, headings, tags, searched_texts, links, .. } = &entry.note;
         Self {
             version: entry.version,
             title,
@@ -58,6 +61,7 @@ impl<'n> KeywordDocument<'n> {
             properties: searched_texts.iter().map(String::as_str).collect(),
             body: &entry.body,
             passages: passages(&entry.body, &entry.note.headings),
+            links,
         }
     }
 }
@@ -105,17 +109,17 @@ impl KeywordEncoder {
             });
             buffer.end_part();
         }
-        let mut marks = PassageMarks::new(&note.passages);
+        let lists = link_lists(note);
+        let mut marks = PassageMarks::new(&note.passages, &lists);
         let text = body.text();
         analyzer.analyze(text, language, |token| {
             length += u64::from(token.kind == TokenKind::Word);
             exact_forms(text, &token, &mut count_exact);
-            marks.pass(
-                &token,
-                body.written(token.start..token.end),
-                buffer.position(token.position),
-            );
-            buffer.push(&token);
+            let written = body.written(token.start..token.end);
+            marks.pass(&token, written.clone(), buffer.position(token.position));
+            let next = lists.partition_point(|list| list.end <= written.start);
+            let is_listed = lists.get(next).is_some_and(|list| list.start <= written.start);
+            buffer.push(&if is_listed { without_word(token) } else { token });
         });
         let body_end = buffer.end();
         buffer.end_part();
@@ -152,6 +156,9 @@ impl KeywordEncoder {
         buffer.end_field(analyzer, terms);
         terms.end_field(fields.text);
         let other_names = [&*note.aliases, &*note.other_names].concat();
+        let listed: Vec<SaidText<'_>> =
+            lists.iter().map(|list| SaidText::of(&note.body[list.clone()])).collect();
+        let listed: Vec<&str> = listed.iter().map(SaidText::text).collect();
         let boosted = [
             &[note.title][..],
             &other_names,
@@ -159,6 +166,7 @@ impl KeywordEncoder {
             &note.tags,
             &folders,
             &note.properties,
+            &listed,
         ];
         for (field, parts) in fields.repeated.into_iter().zip(boosted) {
             for part in parts {
@@ -184,6 +192,16 @@ impl KeywordEncoder {
         numbers.extend(passages.into_iter().map(|number| (fields.passages, number)));
         EncodedNote::new(terms, numbers.into_iter(), (fields.terms, list))
     }
+}
+
+/// Returns the places of the passages that only list links, without their headings, in text order.
+fn link_lists(note: &KeywordDocument<'_>) -> Vec<Range<usize>> {
+    if note.links.is_empty() {
+        return Vec::new();
+    }
+    let places = LinkPlaces::new(note.body, note.links);
+    let texts = note.passages.iter().map(BodyPassage::text_bytes);
+    texts.filter(|text| places.is_list(note.body, text.clone())).collect()
 }
 
 /// Returns a token that is searched like any other but does not count as a word of the text.
@@ -226,6 +244,7 @@ mod tests {
             tags: vec!["green"],
             properties: vec!["canopy"],
             passages: passages(body, &[]),
+            links: &[],
             body,
         };
         let small = |encoder: &mut KeywordEncoder| {

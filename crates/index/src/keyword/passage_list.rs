@@ -1,6 +1,6 @@
 //! Passage list: the passages of a body as stored in the index, with their places among the positions of the text.
 //!
-//! Encoding: five numbers for each passage, all relative to the previous passage so that they take few bits: characters skipped, length in characters, positions from the previous start, words, and the heading (`16 · positions + level`, plus 8 if nothing follows it; or 0).
+//! Encoding: five numbers for each passage, all relative to the previous passage so that they take few bits: characters skipped, length in characters, positions from the previous start, words, and the heading (`32 · positions + level`, plus 8 if nothing follows it; or 0), plus 16 for a list of links.
 //! Two more numbers follow: positions from the last start to the end of the body, and from there to the tags.
 
 use std::ops::Range;
@@ -19,6 +19,8 @@ const N_TRAILING: usize = 2;
 /// Records the positions of passages while their body is analyzed.
 pub(super) struct PassageMarks<'n> {
     passages: &'n [BodyPassage],
+    /// Texts of the passages that only list links, ascending.
+    lists: &'n [Range<usize>],
     /// Starts of passages and of the text below their headings, in bytes, each with the position of its first token.
     marks: Vec<Mark>,
     n_passed: usize,
@@ -32,14 +34,14 @@ struct Mark {
 }
 
 impl<'n> PassageMarks<'n> {
-    pub(super) fn new(passages: &'n [BodyPassage]) -> Self {
+    pub(super) fn new(passages: &'n [BodyPassage], lists: &'n [Range<usize>]) -> Self {
         let mut marks = Vec::with_capacity(passages.len() + 8);
         for BodyPassage { bytes, heading } in passages {
             let mark = |byte, begins_passage| Mark { byte, position: None, begins_passage };
             marks.push(mark(bytes.start, true));
             marks.extend(heading.map(|heading| mark(heading.end, false)));
         }
-        Self { passages, marks, n_passed: 0, n_words: Vec::with_capacity(passages.len()) }
+        Self { passages, lists, marks, n_passed: 0, n_words: Vec::with_capacity(passages.len()) }
     }
 
     /// Notes the position of the next token of the body, given the bytes where it is written. Parts of compounds have positions of their own and are passed over.
@@ -64,18 +66,21 @@ impl<'n> PassageMarks<'n> {
 
     /// Returns the encoded list, given the position after the body and that of the first tag.
     pub(super) fn finish(self, body: &str, body_end: u32, tags: u32) -> Vec<u64> {
-        let Self { passages, marks, n_passed: _, n_words } = self;
+        let Self { passages, lists, marks, n_passed: _, n_words } = self;
         let mut numbers = Vec::with_capacity(passages.len() * N_NUMBERS + N_TRAILING);
         let mut counter = CharCounter::new(body);
         let (mut last_char, mut last_position) = (0, 0);
         let mut positions = marks.iter().map(|mark| mark.position.unwrap_or(body_end));
-        for (passage_idx, BodyPassage { bytes, heading }) in passages.iter().enumerate() {
+        let mut lists = lists.iter().peekable();
+        for (passage_idx, passage) in passages.iter().enumerate() {
+            let BodyPassage { bytes, heading } = passage;
+            let is_list = lists.next_if(|list| **list == passage.text_bytes()).is_some();
             let span = counter.span(bytes.clone());
             let start = positions.next().unwrap_or(body_end);
             let heading = heading.map_or(0, |heading| {
                 let end = positions.next().unwrap_or(body_end);
                 let is_bare = u64::from(heading.end >= bytes.end);
-                u64::from(end.saturating_sub(start)) << 4
+                u64::from(end.saturating_sub(start)) << 5
                     | is_bare << 3
                     | u64::from(heading.level & 7)
             });
@@ -84,7 +89,7 @@ impl<'n> PassageMarks<'n> {
                 u64::from(span.len()),
                 u64::from(start.saturating_sub(last_position)),
                 n_words.get(passage_idx).copied().unwrap_or(0),
-                heading,
+                heading | u64::from(is_list) << 4,
             ]);
             (last_char, last_position) = (span.end, start);
         }
@@ -119,6 +124,8 @@ pub(super) struct StoredPassage {
     pub(super) above: Option<usize>,
     /// True if the passage consists of a heading only.
     pub(super) is_bare: bool,
+    /// True if its text only lists links.
+    pub(super) is_link_list: bool,
 }
 
 impl PassageList {
@@ -147,7 +154,7 @@ impl PassageList {
             position = position.checked_add(delta?)?;
             let (n_words, heading) = (next()??, next()??);
             let passage_idx = list.passages.len();
-            let (level, is_bare, n_heading) = (heading & 7, heading & 8 != 0, heading >> 4);
+            let (level, is_bare, n_heading) = (heading & 7, heading & 8 != 0, heading >> 5);
             if level > 0 {
                 while sections.pop_if(|(above, _)| *above >= level).is_some() {}
             }
@@ -158,6 +165,7 @@ impl PassageList {
                 heading_end: position.checked_add(n_heading)?,
                 above: sections.last().map(|(_, above)| *above),
                 is_bare,
+                is_link_list: heading & 16 != 0,
             });
             if level > 0 {
                 sections.push((level, passage_idx));
@@ -191,7 +199,7 @@ mod tests {
 
     #[test]
     fn lists_round_trip() {
-        let numbers = [2, 7, 17, 3, 16 * 2 + 1, 1, 10, 4, 5, 0, 1, 5, 6, 2, 16 + 8 + 2, 9, 16];
+        let numbers = [2, 7, 17, 3, 32 * 2 + 1, 1, 10, 4, 5, 16, 1, 5, 6, 2, 32 + 8 + 2, 9, 16];
         let list = PassageList::read(numbers.into_iter()).unwrap();
         let passage = |span: Range<u32>, start, n_words, heading_end, above| StoredPassage {
             span: Span::new(span.start, span.end),
@@ -200,6 +208,7 @@ mod tests {
             heading_end,
             above,
             is_bare: span.end == 26,
+            is_link_list: span.end == 20,
         };
         let expected = vec![
             passage(2..9, 17, 3, 19, None),

@@ -8,13 +8,14 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, TERMINATED};
 use weft_model::{NoteId, Span};
 
+use super::index_schema::LINK_LISTS;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
 use super::passage_list::{PassageList, StoredPassage};
 use super::segment_reader::{PostingList, Segment};
 
-/// Index of the boosted field of headings, which counts by passage instead of by note.
+/// Index of the boosted field of headings, which, like that of lists of links, counts by passage instead of by note.
 const HEADINGS: usize = 2;
 
 /// The passages of one note, in text order, scored for a query.
@@ -158,9 +159,11 @@ impl KeywordReader {
         docs: &[DocId],
         counted: &mut [PassageFrequencies],
     ) -> Result<(), KeywordError> {
-        let heading_weight = self.0.scoring.headings;
+        let (heading_weight, list_weight) = (self.0.scoring.headings, self.0.scoring.link_lists);
         let mut positions: Vec<u32> = Vec::new();
-        for list in lists.iter().filter(|list| list.repeated_idx != Some(HEADINGS)) {
+        let is_by_passage =
+            |list: &&PostingList| matches!(list.repeated_idx, Some(HEADINGS | LINK_LISTS));
+        for list in lists.iter().filter(|list| !is_by_passage(list)) {
             let option = match list.repeated_idx {
                 None => IndexRecordOption::WithFreqsAndPositions,
                 Some(_) => IndexRecordOption::WithFreqs,
@@ -186,7 +189,11 @@ impl KeywordReader {
                         } else if let Some(at) = passages.passage_at(*position) {
                             let stored = &passages.passages[at];
                             let is_heading = *position < stored.heading_end;
-                            let own = if is_heading { heading_weight } else { 1.0 };
+                            let own = match (is_heading, stored.is_link_list) {
+                                (true, _) => heading_weight,
+                                (false, true) => list_weight,
+                                (false, false) => 1.0,
+                            };
                             frequencies[at * n_terms + term_idx] += own;
                             if is_heading {
                                 let mut add = |below: usize| {

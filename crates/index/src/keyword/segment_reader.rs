@@ -107,7 +107,8 @@ impl Segment {
             None => number_column(reader, PASSAGES, location)?,
         };
         let index = |field| reader.inverted_index(field).map_err(failed);
-        let [title, aliases, headings, tags, folders, properties, exact] = fields.repeated;
+        let [title, aliases, headings, tags, folders, properties, link_lists, exact] =
+            fields.repeated;
         let mut segment = Self {
             id: reader.segment_id(),
             deletions: reader.delete_opstamp(),
@@ -123,6 +124,7 @@ impl Segment {
                 index(tags)?,
                 index(folders)?,
                 index(properties)?,
+                index(link_lists)?,
                 index(exact)?,
             ],
             names: index(fields.names)?,

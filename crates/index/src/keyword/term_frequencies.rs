@@ -2,27 +2,29 @@
 
 use weft_model::NoteId;
 
+use super::index_schema::LINK_LISTS;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
+use super::segment_reader::PostingList;
 
 /// Frequencies of the terms of a query in given notes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TermFrequencies {
     n_terms: usize,
-    counts: Vec<u32>,
+    counts: Vec<f64>,
 }
 
 impl TermFrequencies {
     /// Returns the frequencies in the note at `note_idx` of the request, in the order of [`KeywordQuery::terms`].
     #[must_use]
-    pub fn of(&self, note_idx: usize) -> &[u32] {
+    pub fn of(&self, note_idx: usize) -> &[f64] {
         &self.counts[note_idx * self.n_terms..][..self.n_terms]
     }
 }
 
 impl KeywordReader {
-    /// Returns the frequency of each term of `query` in each of `notes`; 0 for unknown notes.
+    /// Returns the frequency of each term of `query` in the text of each of `notes`; 0 for unknown notes. Occurrences in lists of links count with their weight.
     ///
     /// Cost: a seek per term and note, less for notes with nearby ids.
     pub fn term_frequencies(
@@ -33,12 +35,15 @@ impl KeywordReader {
         self.read(|| {
             self.check(query)?;
             let n_terms = query.terms().len();
-            let mut counts = vec![0; notes.len() * n_terms];
+            let mut counts = vec![0.0; notes.len() * n_terms];
             for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
                 let mut frequencies = vec![0.0; docs.len()];
+                let is_of_text = |list: &&PostingList| {
+                    list.repeated_idx.is_none_or(|field_idx| field_idx == LINK_LISTS)
+                };
                 for (term_idx, lists) in query.postings(segment_idx).enumerate() {
                     frequencies.fill(0.0);
-                    for list in lists.iter().filter(|list| list.repeated_idx.is_none()) {
+                    for list in lists.iter().filter(is_of_text) {
                         self.0.segments[segment_idx].add_frequencies(
                             list,
                             &docs,
@@ -46,21 +51,11 @@ impl KeywordReader {
                         )?;
                     }
                     for (note_idx, frequency) in note_idxs.iter().zip(&frequencies) {
-                        counts[note_idx * n_terms + term_idx] = as_count(*frequency);
+                        counts[note_idx * n_terms + term_idx] = *frequency;
                     }
                 }
             }
             Ok(TermFrequencies { n_terms, counts })
         })
     }
-}
-
-/// Converts a sum of frequencies back to the whole number it is.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "sums of u32 counted in f64 are whole; the cast saturates"
-)]
-#[expect(clippy::cast_sign_loss, reason = "sums of counts are not negative")]
-fn as_count(frequency: f64) -> u32 {
-    frequency as u32
 }
