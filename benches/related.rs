@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::{SIZES, graph, note, sizes, text};
-use weft_graph::doughnut::{Budget, Options, Request, Texts, doughnut};
+use weft_graph::doughnut::{Budget, Options, Relations, Request, Texts, doughnut};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::tokens::Characters;
 use weft_model::{NoteId, NoteSet, Tokens};
@@ -46,6 +46,7 @@ fn within_a_budget(criterion: &mut Criterion) {
             focus: note(1),
             budget: Budget::Related(BUDGET),
             filter: &NoteSet::All,
+            relations: Relations::Structure,
             options: Options { body_links: true, ..Options::default() },
             resume: None,
             stop: &|| false,
@@ -85,6 +86,7 @@ fn around_a_hub(criterion: &mut Criterion) {
             focus: note(0),
             budget: Budget::Related(BUDGET),
             filter: &NoteSet::All,
+            relations: Relations::Structure,
             options: Options::default(),
             resume: None,
             stop: &|| false,

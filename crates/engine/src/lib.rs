@@ -11,6 +11,7 @@ mod error;
 mod estimators;
 mod export;
 mod filter;
+mod focus_surroundings;
 mod generation_cache;
 mod notes;
 mod page_token;
@@ -47,7 +48,7 @@ pub use notes::{
     ListAnswer, ListRequest, ListedNote, NoteAnswer, NoteLink, NoteRef, NoteRequest, ResolveAnswer,
     ResolveRequest,
 };
-pub use related::{FocusTexts, RelatedAnswer, RelatedRequest, RelatedSettings};
+pub use related::{FocusTexts, RelatedAnswer, RelatedRequest, RelatedSettings, RelationSet};
 pub use search::{
     Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
     Hit, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest, Via,

@@ -7,23 +7,37 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weft_accordion::Rendering;
 use weft_graph::doughnut::{
-    Budget, Doughnut, DoughnutError, Options, Request, Texts, View, doughnut, render,
+    Budget, Doughnut, DoughnutError, Options, Relations, Request, Texts, View, doughnut, render,
 };
 use weft_index::Snapshot;
 use weft_model::encoded_data::without_encoded_data;
 use weft_model::settings::Problems;
 use weft_model::{NoteId, Span, Stop, Tokens};
 
+use crate::focus_surroundings::FocusSurroundings;
 use crate::resume_token::{ResumeToken, fingerprint};
 use crate::{Engine, EngineError, Filter, Warning, resolve_part};
 
 /// Maximum number of tokens per page. A resume token continues after it.
 pub(crate) const MAX_BUDGET: Tokens = Tokens::new(1_000_000);
 
+/// A set of relations by which notes are related to a focus note.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RelationSet {
+    /// Those of [`Structure`](Self::Structure), then links in both directions, folders without a note of their own, shared topics, and similar texts.
+    #[default]
+    Auto,
+    /// Those of the Graph RAG design: parents, children, siblings and objects.
+    Structure,
+}
+
 /// Settings of related notes. `config/default.toml` repeats the defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelatedSettings {
+    /// Relations used if a request does not choose.
+    pub relations: RelationSet,
     /// Number of notes too large for the remaining budget after which a page ends.
     pub max_skips: NonZeroUsize,
     /// Number of generations pinned for answers over several pages, besides the newest; 0 to 64.
@@ -34,7 +48,11 @@ pub struct RelatedSettings {
 
 impl Default for RelatedSettings {
     fn default() -> Self {
-        Self { max_skips: Options::default().max_skips, pinned_generations: 4 }
+        Self {
+            relations: RelationSet::default(),
+            max_skips: Options::default().max_skips,
+            pinned_generations: 4,
+        }
     }
 }
 
@@ -42,7 +60,7 @@ impl RelatedSettings {
     /// Returns the settings that are out of range.
     #[must_use]
     pub fn problems(&self) -> Problems {
-        let Self { max_skips: _, pinned_generations } = *self;
+        let Self { relations: _, max_skips: _, pinned_generations } = *self;
         let mut problems = Problems::default();
         problems.within("pinned_generations", pinned_generations, 0..=64);
         problems
@@ -60,6 +78,8 @@ pub struct RelatedRequest {
     pub estimator: Option<String>,
     /// Restricts the related notes. The focus note, its parent, object and path are exempt.
     pub filter: Filter,
+    /// Relations; `None` for those of the settings.
+    pub relations: Option<RelationSet>,
     /// True if links in bodies count as references to the focus note.
     pub body_links: bool,
     /// True if notes with the same object are related.
@@ -79,6 +99,8 @@ pub struct RelatedAnswer {
     pub texts: FocusTexts,
     /// Token of the next page; `None` on the last page.
     pub resume_token: Option<String>,
+    /// Relations that were used.
+    pub relations: RelationSet,
     /// The answer as text, if requested.
     pub rendered: Option<String>,
     /// Ambiguous names and filter conditions that no note matches.
@@ -132,6 +154,7 @@ impl Engine {
             budget,
             estimator: estimator_name,
             filter,
+            relations: requested_relations,
             body_links,
             sibling_of_target,
             resume_token,
@@ -161,18 +184,27 @@ impl Engine {
         // Another store may have the same generation numbers, so the digest of the notes is included.
         let state = snapshot.notes.total().digest;
         let focus_part = (graph.uri(focus), section);
-        let fingerprint = fingerprint(&(focus_part, filter, options, estimator_name, state));
+        let relations = requested_relations.unwrap_or(self.related.relations);
+        let topics = &self.settings.topics;
+        let around = (relations == RelationSet::Auto)
+            .then(|| FocusSurroundings::new(&snapshot, focus, &passing.notes, topics, &self.stop));
+        // Vectors may be loaded between two pages, which would change the notes of the first one.
+        let n_vectors = around.as_ref().map(FocusSurroundings::n_vectors);
+        let run_parts = (options, relations, n_vectors);
+        let fingerprint = fingerprint(&(focus_part, filter, run_parts, estimator_name, state));
         let stop = || self.stop.check().is_err();
         let run = Request {
             focus,
             budget: *budget,
             filter: &passing.notes,
+            relations: around.as_ref().map_or(Relations::Structure, |it| Relations::Auto(it)),
             options,
             resume: token.as_ref().map(|token| token.of(fingerprint)).transpose()?,
             stop: &stop,
         };
         let found = doughnut(graph, &texts, estimator, &run)
             .map_err(|error| refused(&error, name, &self.stop))?;
+        around.as_ref().map_or(Ok(()), FocusSurroundings::failure)?;
         let generation = snapshot.generation;
         let resume_token = found.resume.clone().map(|resume| {
             self.pinned.pin(&snapshot);
@@ -181,7 +213,13 @@ impl Engine {
         let rendered = rendered(*rendering, &view(&found, &texts));
         // It may be an earlier snapshot than that of the engine.
         texts.snapshot.check_truncation()?;
-        Ok(RelatedAnswer { found, texts, resume_token, rendered, warnings })
+        Ok(RelatedAnswer { found, texts, resume_token, relations, rendered, warnings })
+    }
+
+    /// Returns true if a request may relate notes by their vectors, so that loading ones are worth waiting for.
+    #[must_use]
+    pub fn relates_by_meaning(&self, request: &RelatedRequest) -> bool {
+        request.relations.unwrap_or(self.related.relations) == RelationSet::Auto
     }
 
     /// Returns the snapshot of a generation, if it is the newest or pinned.

@@ -198,6 +198,58 @@ impl<'g, 'r> SiblingSet<'g, 'r> {
     }
 }
 
+/// A note that shares topics with another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TopicNote {
+    /// The note.
+    pub note: NoteId,
+    /// The shared topic with the highest score, possibly a placeholder.
+    pub topic: NoteId,
+    /// Sum of the scores of all shared topics: small topics count more.
+    pub score: f64,
+}
+
+/// Returns the notes that share topics with a note without a link to it, those that share most first, ties by uri.
+///
+/// In contrast to [`siblings`], the scores of several shared topics add up. The same fan-out limits apply.
+#[must_use]
+pub fn topic_notes(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Vec<TopicNote> {
+    let lists = [
+        (Side::Outgoing, graph.outgoing(request.seed)),
+        (Side::Incoming, graph.inbound(request.seed)),
+    ];
+    let halves = lists.into_iter().filter(|(side, _)| request.direction.follows(*side));
+    let by_uri = |a: &NoteId, b: &NoteId| graph.uri(*a).cmp(graph.uri(*b));
+    let mut neighbors: Vec<NoteId> =
+        halves.flat_map(|(_, list)| list).map(|half| half.other).collect();
+    neighbors.sort_unstable_by(by_uri);
+    neighbors.dedup();
+    let is_direct: HashSet<NoteId> = neighbors.iter().copied().collect();
+    let mut topics: Vec<(f64, NoteId)> = neighbors
+        .into_iter()
+        .filter(|id| *id != request.seed && is_topic(graph, *id, request))
+        .map(|topic| (sibling_score(graph, topic, request.sibling_score), topic))
+        .collect();
+    // The first topic of a note is its best one.
+    topics.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    topics.truncate(request.max_fanout);
+    let mut found: NoteMap<TopicNote> = NoteMap::default();
+    for (score, topic) in topics {
+        let mut seen = HashSet::new();
+        let sharing = graph.inbound(topic).iter().map(|half| half.other).filter(|id| {
+            !is_direct.contains(id) && request.is_result(graph, *id) && seen.insert(*id)
+        });
+        for note in sharing.take(request.max_fanout) {
+            found.entry(note).or_insert(TopicNote { note, topic, score: 0.0 }).score += score;
+        }
+    }
+    let mut notes: Vec<TopicNote> = found.into_values().collect();
+    notes.sort_unstable_by(|a, b| {
+        b.score.total_cmp(&a.score).then_with(|| by_uri(&a.note, &b.note))
+    });
+    notes
+}
+
 /// Returns the weight of an edge by its source.
 #[must_use]
 pub const fn edge_weight(half: &HalfEdge) -> f64 {

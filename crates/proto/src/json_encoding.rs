@@ -10,8 +10,8 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use crate::noteweft::v1::{
     BudgetUnit, Citations, Comparison, Connection, ContextMode, ContextOrder, Direction,
     EdgeSource, FileState, Limit, LinkChangeKind, LinkSource, MissReason, NoteChangeKind, NotePart,
-    OmissionReason, Origin, PackingProfile, PassageOutcome, Phase, Profile, Relation, Rendering,
-    SearchMode, Severity, SiblingKind, WatchState,
+    OmissionReason, Origin, PackingProfile, PassageOutcome, Phase, Profile, Relation, RelationSet,
+    Rendering, SearchMode, Severity, SiblingKind, WatchState,
 };
 
 /// An enum of the contract.
@@ -55,6 +55,7 @@ json_names! {
     Phase "PHASE_" lower,
     Profile "PROFILE_" lower,
     Relation "RELATION_" pascal,
+    RelationSet "RELATION_SET_" lower,
     Rendering "RENDERING_" lower,
     SearchMode "SEARCH_MODE_" lower,
     Severity "SEVERITY_" lower,

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use crate::Notebook;
 
 /// Levels with their relations in turn order: relation, the relation it grows from, and the list it fills.
-const LEVELS: [&[(&str, &str, Option<usize>)]; 4] = [
-    &[("Parent", "Self", None), ("Object", "Self", None)],
+const LEVELS: [&[(&str, &str, Option<usize>)]; 5] = [
+    &[("Parent", "Self", None), ("Object", "Self", None), ("Linked", "Self", None)],
     &[
         ("Child", "Self", Some(CHILDREN)),
         ("PriorSibling", "Self", Some(PRIOR_SIBLINGS)),
@@ -17,6 +17,7 @@ const LEVELS: [&[(&str, &str, Option<usize>)]; 4] = [
         ("ReferringNote", "Self", Some(REFERRINGS)),
         ("NoteInContextualPath", "Self", None),
         ("NoteInObjectContextualPath", "Self", None),
+        ("LinkedFrom", "Self", None),
     ],
     &[
         ("ReifiedChildObject", "Child", None),
@@ -24,6 +25,7 @@ const LEVELS: [&[(&str, &str, Option<usize>)]; 4] = [
         ("ObjectParentSibling", "Self", None),
         ("ReferringSubject", "ReferringNote", None),
         ("SiblingOfTarget", "Self", None),
+        ("TopicSibling", "Self", None),
     ],
     &[
         ("ParentSiblingChild", "ParentSibling", None),
@@ -31,6 +33,7 @@ const LEVELS: [&[(&str, &str, Option<usize>)]; 4] = [
         ("NoteInReferringContextualPath", "ReferringNote", None),
         ("ReferringCousin", "ReferringNote", None),
     ],
+    &[("Similar", "Self", None), ("SameFolder", "Self", None)],
 ];
 
 const CHILDREN: usize = 0;
@@ -49,8 +52,25 @@ pub struct ModelOptions {
     pub body_links: bool,
     /// True if notes with the same object are related.
     pub sibling_of_target: bool,
+    /// Notes around the focus note beyond the design's relations; `None` for those relations alone.
+    pub around: Option<ModelSurroundings>,
     /// Returns the tokens of a text of the given number of characters.
     pub price: fn(usize) -> u64,
+}
+
+/// Notes around the focus note that the notebook does not determine, by position.
+#[derive(Clone, Debug, Default)]
+pub struct ModelSurroundings {
+    /// Notes it links to.
+    pub linked: Vec<usize>,
+    /// Notes before and after it in its folder, if they replace its siblings.
+    pub folder: Option<(Vec<usize>, Vec<usize>)>,
+    /// Notes that share a topic, with the topic.
+    pub topic_siblings: Vec<(usize, usize)>,
+    /// Similar notes with their similarity.
+    pub similar: Vec<(usize, f64)>,
+    /// Notes near it in its folder.
+    pub same_folder: Vec<usize>,
 }
 
 /// One page of a result; notes by position.
@@ -105,8 +125,8 @@ struct Model<'n> {
     focus: usize,
     options: &'n ModelOptions,
     /// Members not taken yet, by level and slot, and the number taken.
-    waiting: [Vec<(VecDeque<usize>, usize)>; 4],
-    ring: [usize; 4],
+    waiting: [Vec<(VecDeque<usize>, usize)>; 5],
+    ring: [usize; 5],
     queue: Vec<(&'static str, usize)>,
     level: usize,
     added: u64,
@@ -129,7 +149,7 @@ impl<'n> Model<'n> {
             focus,
             options,
             waiting: LEVELS.map(|level| level.iter().map(|_| (VecDeque::new(), 0)).collect()),
-            ring: [0; 4],
+            ring: [0; 5],
             queue: vec![("Self", focus)],
             level: 0,
             added: 0,
@@ -208,13 +228,13 @@ impl<'n> Model<'n> {
 
     fn rounds(&mut self) {
         loop {
-            while self.level < 4 {
+            while self.level < 5 {
                 if !self.turn_begun {
                     self.turn_begun = true;
                     self.added = 0;
                     self.empty_queue();
                 }
-                while self.added < 4 - self.level as u64 {
+                while self.added < [4, 3, 2, 1, 1][self.level] {
                     if self.page_is_over() {
                         return;
                     }
@@ -279,15 +299,9 @@ impl<'n> Model<'n> {
         }
         let cost = self.cost(found);
         if cost <= self.remaining {
+            // Relations that refused the note on this page are offered it again on the next one.
             self.deliver(found, cost);
             self.added += 1;
-            let (again, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.refused)
-                .into_iter()
-                .partition(|(other, _)| other.note == found.note);
-            self.refused = others;
-            for (other, _) in again {
-                self.found_again(other);
-            }
             return;
         }
         self.refused_now = true;
@@ -344,21 +358,32 @@ impl<'n> Model<'n> {
         if fills(found.relation).is_some() {
             parts.push(link(found.note));
         }
+        if let Some(around) = &self.options.around {
+            if found.relation == "TopicSibling" {
+                let of_note = around.topic_siblings.iter().find(|(note, _)| *note == found.note);
+                parts.extend(of_note.map(|(_, topic)| link(*topic)));
+            }
+            if found.relation == "Similar" {
+                parts.push("0.00".to_owned());
+            }
+        }
         (self.options.price)(parts.concat().chars().count())
     }
 
     fn members(&self, relation: &str, source: usize) -> Vec<usize> {
         let notes = &self.notebook.notes;
+        let around = self.options.around.as_ref();
+        let folder = around.and_then(|around| around.folder.clone());
         let found = match relation {
             "Parent" | "ReferringSubject" => notes[source].parent.into_iter().collect(),
             "Object" | "ReifiedChildObject" => notes[source].object.into_iter().collect(),
             "Child" | "ParentSiblingChild" | "ObjectParentSiblingChild" => self.children(source),
             "PriorSibling" => {
-                let mut before = self.siblings(source).0;
+                let mut before = folder.unwrap_or_else(|| self.siblings(source)).0;
                 before.reverse();
                 before
             }
-            "YoungerSibling" => self.siblings(source).1,
+            "YoungerSibling" => folder.unwrap_or_else(|| self.siblings(source)).1,
             "ReferringCousin" => {
                 let (before, after) = self.siblings(source);
                 [before, after].concat()
@@ -381,6 +406,28 @@ impl<'n> Model<'n> {
                 let wanted = self.options.sibling_of_target && object.is_some();
                 self.by_uri(|at| wanted && at != source && notes[at].object == object)
             }
+            "LinkedFrom" if around.is_some() => {
+                let links = |at: usize| {
+                    let mut links = notes[at].links.clone();
+                    links.sort_unstable();
+                    links.dedup();
+                    links.iter().filter(|to| **to != at).count()
+                };
+                let mut found = self.by_uri(|at| at != source && notes[at].links.contains(&source));
+                found.sort_by_key(|at| links(*at));
+                found
+            }
+            "Linked" => around.map_or_else(Vec::new, |around| around.linked.clone()),
+            "TopicSibling" => around.map_or_else(Vec::new, |around| {
+                around.topic_siblings.iter().map(|(note, _)| *note).collect()
+            }),
+            "Similar" => around.map_or_else(Vec::new, |around| {
+                around.similar.iter().map(|(note, _)| *note).collect()
+            }),
+            "SameFolder" => around
+                .filter(|around| around.similar.is_empty())
+                .map_or_else(Vec::new, |around| around.same_folder.clone()),
+            "LinkedFrom" => Vec::new(),
             other => panic!("unknown relation `{other}`"),
         };
         let present = |note: &usize| *note == self.focus || !self.options.excluded.contains(note);

@@ -12,7 +12,7 @@ use weft_graph::walk::breadcrumb;
 use weft_proto::noteweft::v1::{
     AssembleRequest, AssembleResponse, Citations, ContextBands, ContextLimits, ContextNote,
     ContextOrder, Filter, FocusSource, GetNoteRequest, OmissionReason, OmittedNote, PackingProfile,
-    Rendering, SearchRequest, TreeRequest,
+    RelationSet, Rendering, SearchRequest, TreeRequest,
 };
 
 use crate::cli::{FilterArgs, Format, Global, SearchModeArg, TextFormat};
@@ -21,6 +21,7 @@ use crate::commands::{aside, json, write, write_plain};
 use crate::failure::Failure;
 use crate::print;
 use crate::ranking::RankingArgs;
+use crate::related::RelationsArg;
 use crate::walk::TreeArgs;
 
 /// Sources and limits of a context.
@@ -55,6 +56,9 @@ pub(crate) struct ContextArgs {
     /// With --focus: other notes with the same object count as related.
     #[arg(long, requires = "focus", help_heading = "Sources")]
     sibling_of_target: bool,
+    /// With --focus: relations to follow [default: the setting related.relations, auto].
+    #[arg(long, value_enum, value_name = "SET", requires = "focus", help_heading = "Sources")]
+    relations: Option<RelationsArg>,
     /// Consider the notes around this note, nearest first; repeatable.
     #[arg(long, value_name = "NOTE", help_heading = "Sources")]
     walk: Vec<String>,
@@ -215,6 +219,7 @@ impl ContextArgs {
             focus,
             body_links,
             sibling_of_target,
+            relations,
             walk,
             from,
             limit,
@@ -268,7 +273,12 @@ impl ContextArgs {
             order: ContextOrder::from(order).into(),
             limits,
             walk,
-            focus: focus.map(|note| FocusSource { note, body_links, sibling_of_target }),
+            focus: focus.map(|note| FocusSource {
+                note,
+                body_links,
+                sibling_of_target,
+                relations: relations.map(RelationSet::from).unwrap_or_default().into(),
+            }),
             profile,
             weights,
             no_graph,

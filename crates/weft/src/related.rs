@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal as _;
 
-use clap::Args;
-use weft_proto::noteweft::v1::{RelatedRequest, Rendering};
+use clap::{Args, ValueEnum};
+use weft_proto::noteweft::v1::{RelatedRequest, RelationSet, Rendering};
 
 use crate::cli::{FilterArgs, Format, Global, TextFormat};
 use crate::client::Client;
@@ -35,11 +35,32 @@ pub(crate) struct RelatedArgs {
     /// Include other notes with the same object.
     #[arg(long)]
     sibling_of_target: bool,
+    /// Relations to follow [default: the setting related.relations, auto].
+    #[arg(long, value_enum, value_name = "SET")]
+    relations: Option<RelationsArg>,
     /// Write the answer as one text for a language model, and the ledger to standard error.
     #[arg(long, value_enum, value_name = "FORM", default_value_t, help_heading = "Output")]
     rendering: TextFormat,
     #[command(flatten)]
     filter: FilterArgs,
+}
+
+/// A set of relations.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RelationsArg {
+    /// Parents, children, siblings, objects, links, folders, topics and similar texts.
+    Auto,
+    /// Parents, children, siblings and objects.
+    Structure,
+}
+
+impl From<RelationsArg> for RelationSet {
+    fn from(relations: RelationsArg) -> Self {
+        match relations {
+            RelationsArg::Auto => Self::Auto,
+            RelationsArg::Structure => Self::Structure,
+        }
+    }
 }
 
 impl From<RelatedArgs> for RelatedRequest {
@@ -52,6 +73,7 @@ impl From<RelatedArgs> for RelatedRequest {
             resume,
             body_links,
             sibling_of_target,
+            relations,
             rendering,
             filter,
         } = args;
@@ -65,6 +87,7 @@ impl From<RelatedArgs> for RelatedRequest {
             sibling_of_target,
             resume_token: resume,
             rendering: Rendering::from(rendering).into(),
+            relations: relations.map(RelationSet::from).unwrap_or_default().into(),
             ..Self::default()
         }
     }
@@ -76,14 +99,13 @@ pub(crate) async fn run(
     args: RelatedArgs,
     global: &Global,
 ) -> Result<String, Failure> {
-    let body_links = args.body_links;
     let request = client.prepare(RelatedRequest::from(args), global).await?;
     let answer = client.graph().related(request).await?.into_inner();
     aside(&print::warnings(&answer.warnings));
     if global.format != Format::Human {
         return json(&answer);
     }
-    let account = print::related_ledger(&answer, body_links, &client.hint);
+    let account = print::related_ledger(&answer, &client.hint);
     Ok(match &answer.rendered {
         Some(text) => {
             aside(&account);

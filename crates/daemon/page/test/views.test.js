@@ -444,10 +444,12 @@ test("links to headings of the same note are shown as text, next to code as well
   }
 });
 
-test("linked notes are not automatically related", async () => {
-  const two = await Daemon.over(vault({ "a.md": "# A\n\n[[b]]\n", "b.md": "# B\n" }));
+test("related notes say what connects them", async () => {
+  const two = await Daemon.over(vault({ "x/a.md": "# A\n\n[[b]]\n", "y/b.md": "# B\n", "z/c.md": "# C\n" }));
   try {
-    await visit(two, "#/note?uri=a", (page) => page.getByText("It has no parent, child, sibling or referring note").waitFor());
+    await visit(two, "#/note?uri=x/a", (page) => page.locator(".related").getByText("linked from it").waitFor());
+    await visit(two, "#/note?uri=y/b", (page) => page.locator(".related").getByText("links to it").waitFor());
+    await visit(two, "#/note?uri=z/c", (page) => page.getByText("No note is linked with it").waitFor());
   } finally {
     await two.end();
   }

@@ -7,6 +7,7 @@ use weft_model::{Chars, Span, Tokens};
 use weft_proto::noteweft::v1 as wire;
 
 use super::notes::object_of;
+use super::related::{requested_relations, used_relations};
 use super::search::{own_profile, own_weights, own_without, search_mode};
 use super::walk::tree_request;
 use super::{filter, named, not_negative, rendering, size};
@@ -63,9 +64,10 @@ pub(crate) fn assemble_request(
         Err(_) => return Err(invalid("order", &format!("{order} is not a valid order"))),
     };
     let focus = |focus| {
-        let wire::FocusSource { note, body_links, sibling_of_target } = focus;
+        let wire::FocusSource { note, body_links, sibling_of_target, relations } = focus;
         let name = named("focus.note", note)?;
-        Ok::<_, Status>(context::FocusSource { name, body_links, sibling_of_target })
+        let relations = requested_relations("focus.relations", relations)?;
+        Ok::<_, Status>(context::FocusSource { name, relations, body_links, sibling_of_target })
     };
     Ok(context::ContextRequest {
         query,
@@ -183,6 +185,7 @@ pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
         warnings,
         packing,
         passages,
+        relations,
     } = summary;
     let packing = match packing {
         context::PackingProfile::Evidence => wire::PackingProfile::Evidence,
@@ -204,6 +207,7 @@ pub(crate) fn end(summary: context::ContextSummary) -> wire::AssembleResponse {
         estimator,
         packing: packing.into(),
         passages: passages.into_iter().map(passage_report).collect(),
+        relations: relations.map(used_relations).unwrap_or_default().into(),
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn related_request(
         sibling_of_target,
         resume_token,
         rendering: form,
+        relations,
         min_generation: _,
         as_of: _,
     } = request;
@@ -41,11 +42,33 @@ pub(crate) fn related_request(
         budget,
         estimator,
         filter: filter(restriction)?,
+        relations: requested_relations("relations", relations)?,
         body_links,
         sibling_of_target,
         resume_token,
         rendering: rendering(form)?,
     })
+}
+
+/// Converts the requested relations; `None` for those of the settings.
+pub(super) fn requested_relations(
+    field: &str,
+    number: i32,
+) -> Result<Option<engine::RelationSet>, Status> {
+    match wire::RelationSet::try_from(number) {
+        Ok(wire::RelationSet::Unspecified) => Ok(None),
+        Ok(wire::RelationSet::Auto) => Ok(Some(engine::RelationSet::Auto)),
+        Ok(wire::RelationSet::Structure) => Ok(Some(engine::RelationSet::Structure)),
+        Err(_) => Err(invalid(field, &format!("{number} is not a valid set of relations"))),
+    }
+}
+
+/// Converts the relations that were used.
+pub(super) const fn used_relations(relations: engine::RelationSet) -> wire::RelationSet {
+    match relations {
+        engine::RelationSet::Auto => wire::RelationSet::Auto,
+        engine::RelationSet::Structure => wire::RelationSet::Structure,
+    }
 }
 
 fn tokens(field: &str, number: i64) -> Result<Tokens, Status> {
@@ -63,7 +86,8 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         skipped,
         skipped_truncated,
     } = answer.view();
-    let engine::RelatedAnswer { found: _, texts, resume_token, rendered, warnings } = answer;
+    let engine::RelatedAnswer { found: _, texts, resume_token, relations, rendered, warnings } =
+        answer;
     wire::RelatedResponse {
         focus_note: Some(focus_note(focus)),
         related_notes: related_notes.into_iter().map(related_note).collect(),
@@ -77,6 +101,7 @@ pub(crate) fn related_response(answer: &engine::RelatedAnswer) -> wire::RelatedR
         generation: texts.snapshot.generation,
         rendered: rendered.clone(),
         warnings: super::warnings(warnings.clone()),
+        relations: used_relations(*relations).into(),
     }
 }
 
@@ -118,6 +143,9 @@ fn related_note(note: NoteView<'_>) -> wire::RelatedNote {
         object,
         relation: first,
         also_relations,
+        topic,
+        similarity,
+        in_folder,
         tokens,
     } = note;
     wire::RelatedNote {
@@ -128,6 +156,9 @@ fn related_note(note: NoteView<'_>) -> wire::RelatedNote {
         parent: parent.map(link),
         object: object.map(link),
         relation: relation(first).into(),
+        topic: topic.map(link),
+        similarity,
+        in_folder,
         also_relations: also_relations.into_iter().map(|also| relation(also).into()).collect(),
         tokens: tokens.get(),
     }
@@ -167,5 +198,10 @@ const fn relation(relation: Relation) -> wire::Relation {
         Relation::ObjectParentSiblingChild => wire::Relation::ObjectParentSiblingChild,
         Relation::NoteInReferringContextualPath => wire::Relation::NoteInReferringContextualPath,
         Relation::ReferringCousin => wire::Relation::ReferringCousin,
+        Relation::Linked => wire::Relation::Linked,
+        Relation::LinkedFrom => wire::Relation::LinkedFrom,
+        Relation::TopicSibling => wire::Relation::TopicSibling,
+        Relation::Similar => wire::Relation::Similar,
+        Relation::SameFolder => wire::Relation::SameFolder,
     }
 }

@@ -22,7 +22,7 @@ impl ContextService for Services {
         let request = request.into_inner();
         let state = request.requested_state();
         let parsed = convert::context::assemble_request(request)?;
-        if parsed.searches_by_meaning() {
+        if self.vaults()?.engine().assembles_by_meaning(&parsed) {
             self.wait_for_vectors(deadline, state).await?;
         }
         let answer =
@@ -40,7 +40,7 @@ impl ContextService for Services {
         let request = request.into_inner();
         let state = request.requested_state();
         let parsed = convert::context::assemble_request(request)?;
-        if parsed.searches_by_meaning() {
+        if self.vaults()?.engine().assembles_by_meaning(&parsed) {
             self.wait_for_vectors(deadline, state).await?;
         }
         // The channel is unbounded, so that a slow client does not hold a worker: a context is no longer than its budget.

@@ -15,10 +15,15 @@ impl GraphService for Services {
         &self,
         request: Request<wire::RelatedRequest>,
     ) -> Result<Response<wire::RelatedResponse>, Status> {
-        self.answer(request, related::related_request, Engine::related, |it| {
-            related::related_response(&it)
-        })
-        .await
+        let deadline = self.deadline(request.metadata());
+        let state = request.get_ref().requested_state();
+        let parsed = related::related_request(request.into_inner())?;
+        if self.vaults()?.engine().relates_by_meaning(&parsed) {
+            self.wait_for_vectors(deadline, state).await?;
+        }
+        let answer =
+            self.compute_with_warnings(deadline, state, move |engine| engine.related(&parsed));
+        Ok(Response::new(related::related_response(&answer.await?)))
     }
 
     type ExportStream = MessageStream<wire::ExportResponse>;

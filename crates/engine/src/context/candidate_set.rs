@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use weft_accordion::{Candidate, CandidatePassage, CandidateState, Document, PackingProfile};
-use weft_graph::doughnut::{self, Options, Relation, doughnut};
+use weft_graph::doughnut::{self, Options, Reason, Relation, Relations, doughnut};
 use weft_graph::walk::{TreeEdge, Visit, breadcrumb};
 use weft_index::Snapshot;
 use weft_index::notes::NoteEntry;
@@ -14,7 +14,8 @@ use weft_model::tokens::Unit;
 use weft_model::{Chars, Heading, NoteId, NoteMap, NoteSet, Span, Tokens, Uri};
 
 use super::{ContextRequest, ContextSource, FocusSource, NamedNote};
-use crate::related::refused;
+use crate::focus_surroundings::FocusSurroundings;
+use crate::related::{RelationSet, refused};
 use crate::search::Ranking;
 use crate::search::evidence::evidence_of_place;
 use crate::walk::TreeWalkRequest;
@@ -36,6 +37,8 @@ pub(super) struct CandidateSet<'s> {
     /// The parts of notes that were named by a fragment.
     pub(super) parts: NoteMap<Span>,
     pub(super) truncated_by: Vec<ContextSource>,
+    /// Relations used around the focus note; `None` without one.
+    pub(super) relations: Option<RelationSet>,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -299,7 +302,7 @@ impl Engine {
         limit: usize,
         set: &mut CandidateSet<'s>,
     ) -> Result<(), EngineError> {
-        let FocusSource { name, body_links, sibling_of_target } = focus;
+        let FocusSource { name, relations, body_links, sibling_of_target } = focus;
         let scores = &self.contexts.scores;
         let (id, part) = resolve_part(snapshot, name, &mut set.warnings)?;
         let options = Options {
@@ -307,12 +310,18 @@ impl Engine {
             sibling_of_target: *sibling_of_target,
             ..Options::default()
         };
+        let relations = relations.unwrap_or(self.related.relations);
+        let topics = &self.settings.topics;
+        let around = (relations == RelationSet::Auto)
+            .then(|| FocusSurroundings::new(snapshot, id, passing, topics, &self.stop));
+        set.relations = Some(relations);
         let stop = || self.stop.check().is_err();
         // Each note costs one token here: the accordion divides the real budget.
         let run = doughnut::Request {
             focus: id,
             budget: doughnut::Budget::Related(Tokens::new(limit as u64)),
             filter: passing,
+            relations: around.as_ref().map_or(Relations::Structure, |it| Relations::Auto(it)),
             options,
             resume: None,
             stop: &stop,
@@ -320,6 +329,7 @@ impl Engine {
         let (graph, notes) = (snapshot.notes.graph(), &snapshot.notes);
         let found = doughnut(graph, notes, &Unit, &run)
             .map_err(|error| refused(&error, name, &self.stop))?;
+        around.as_ref().map_or(Ok(()), FocusSurroundings::failure)?;
         let with = |relation: Relation, candidate| Candidate {
             relation: Some(relation.name().to_owned()),
             ..candidate
@@ -331,7 +341,11 @@ impl Engine {
         set.candidates.extend(found.related_notes.iter().map(|related| {
             let level = related.relation.priority().map_or(1, |level| level as usize + 1);
             let score = scores.at_level(level);
-            with(related.relation, candidate(snapshot, related.note, score))
+            let via = match related.reason {
+                Some(Reason::Topic(topic)) => Some(graph.uri(topic).to_string()),
+                Some(Reason::Folder | Reason::Similarity(_)) | None => None,
+            };
+            Candidate { via, ..with(related.relation, candidate(snapshot, related.note, score)) }
         }));
         set.truncated_by.extend(found.resume.map(|_| ContextSource::Focus));
         Ok(())

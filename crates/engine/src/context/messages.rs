@@ -9,6 +9,7 @@ use weft_accordion::{
 use weft_gars::Weights;
 use weft_model::Value;
 
+use crate::related::RelationSet;
 use crate::settings::Profile;
 use crate::walk::TreeWalkRequest;
 use crate::{DisabledSignals, Filter, SearchMode, SearchRequest, Warning};
@@ -100,6 +101,8 @@ impl ContextRequest {
 pub struct FocusSource {
     /// Anything a link would resolve to.
     pub name: String,
+    /// Relations; `None` for those of the settings.
+    pub relations: Option<RelationSet>,
     /// True if links in bodies count as references to the focus note.
     pub body_links: bool,
     /// True if notes with the same object are related.
@@ -224,6 +227,8 @@ pub struct ContextSummary {
     pub packing: PackingProfile,
     /// Every passage that was considered, note by note; empty unless requested.
     pub passages: Vec<PassageReport>,
+    /// Relations used around the focus note; `None` without one.
+    pub relations: Option<RelationSet>,
 }
 
 /// Sources of a context's notes, in the order in which equal scores count.

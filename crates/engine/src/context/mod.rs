@@ -26,7 +26,7 @@ pub use weft_accordion::{
 };
 
 use crate::search::MAX_LIMIT;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, RelationSet};
 
 /// Settings of contexts. `config/default.toml` repeats the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,6 +80,15 @@ impl ContextSettings {
 }
 
 impl Engine {
+    /// Returns true if a request may search or relate notes by their vectors, so that loading ones are worth waiting for.
+    #[must_use]
+    pub fn assembles_by_meaning(&self, request: &ContextRequest) -> bool {
+        let relates = |focus: &FocusSource| {
+            focus.relations.unwrap_or(self.related.relations) == RelationSet::Auto
+        };
+        request.searches_by_meaning() || request.focus.as_ref().is_some_and(relates)
+    }
+
     /// Packs notes into a context.
     ///
     /// Deterministic: equal requests on one generation give equal answers.
@@ -111,7 +120,7 @@ impl Engine {
         let evidence = EvidenceSettings { citations, ..settings.evidence.clone() };
         let limits = limits.over(&settings.limits);
         let meter = engine.estimators.meter(estimator.as_deref())?;
-        let CandidateSet { focus, candidates, parts, truncated_by, warnings } =
+        let CandidateSet { focus, candidates, parts, truncated_by, relations, warnings } =
             engine.candidate_set(&snapshot, request)?;
         let words = plain_words(query);
         let mut packing = Packing::new(PackRequest {
@@ -149,6 +158,7 @@ impl Engine {
             warnings,
             packing: profile,
             passages: moved_reports(&snapshot, &parts, passages),
+            relations,
         })
     }
 }

@@ -7,7 +7,7 @@ use weft_engine::context::{
     Rendering,
 };
 use weft_engine::walk::{Direction, FollowOptions, TreeWalkRequest};
-use weft_engine::{Comparison, Filter, PropertyMatch};
+use weft_engine::{Comparison, Filter, PropertyMatch, RelationSet};
 use weft_model::Tokens;
 
 use crate::Vault;
@@ -136,7 +136,11 @@ fn filter_conditions_hold_for_every_source() {
         (
             "focus",
             ContextRequest {
-                focus: Some(FocusSource { name: "root".into(), ..FocusSource::default() }),
+                focus: Some(FocusSource {
+                    name: "root".into(),
+                    relations: Some(RelationSet::Structure),
+                    ..FocusSource::default()
+                }),
                 ..generous()
             },
         ),
@@ -177,7 +181,11 @@ fn everything() -> ContextRequest {
     let roots = vec!["elsewhere".to_owned()];
     ContextRequest {
         query: "thaw".into(),
-        focus: Some(FocusSource { name: "Two".into(), ..FocusSource::default() }),
+        focus: Some(FocusSource {
+            name: "Two".into(),
+            relations: Some(RelationSet::Structure),
+            ..FocusSource::default()
+        }),
         walk: Some(TreeWalkRequest { roots, follow, ..TreeWalkRequest::default() }),
         notes: vec![named("Three", Some(0.8)), named("ghost", Some(0.3)), named("One", Some(0.9))],
         rendering: Rendering::Markdown,

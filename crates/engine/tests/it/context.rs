@@ -8,7 +8,7 @@ use weft_engine::context::{
 };
 use weft_engine::walk::{Direction, FollowOptions, TreeLimits, TreeWalkRequest};
 use weft_engine::{
-    DisabledSignals, EngineError, Filter, Profile, SearchMode, SearchRequest, Weights,
+    DisabledSignals, EngineError, Filter, Profile, RelationSet, SearchMode, SearchRequest, Weights,
 };
 use weft_model::Chars;
 use weft_model::settings::Problems;
@@ -181,7 +181,8 @@ After the thaw, see [[book/two]].
 ";
 
 fn around(name: &str) -> ContextRequest {
-    let focus = FocusSource { name: name.into(), ..FocusSource::default() };
+    let relations = Some(RelationSet::Structure);
+    let focus = FocusSource { name: name.into(), relations, ..FocusSource::default() };
     ContextRequest { focus: Some(focus), ..request() }
 }
 
@@ -616,7 +617,7 @@ fn all_settings_out_of_range_are_named() {
 fn ambiguous_name_is_reported_for_each_source() {
     let vault = Vault::new("=== dup1.md\n# Dup\nshade\n=== dup2.md\n# Dup\n");
     let line = "`Dup` is ambiguous: `dup1` was used, not `dup2`";
-    let focus = FocusSource { name: "Dup".into(), body_links: false, sibling_of_target: false };
+    let focus = FocusSource { name: "Dup".into(), ..FocusSource::default() };
     let walk = TreeWalkRequest { roots: vec!["Dup".into()], ..TreeWalkRequest::default() };
     let notes = vec![named("Dup", None)];
     for request in [

@@ -9,8 +9,8 @@ use weft_engine::walk::{
     UnresolvedRequest, WalkNode,
 };
 use weft_engine::{
-    DisabledSignals, Engine, Filter, ListRequest, Profile, RelatedRequest, Rendering, SearchMode,
-    SearchRequest, SiblingsRequest,
+    DisabledSignals, Engine, Filter, ListRequest, Profile, RelatedRequest, RelationSet, Rendering,
+    SearchMode, SearchRequest, SiblingsRequest,
 };
 use weft_model::Tokens;
 
@@ -41,6 +41,7 @@ const QUESTIONS: [(&str, Asked); 10] = [
             budget: Budget::Related(Tokens::new(1_000)),
             estimator: Some("unit".into()),
             filter,
+            relations: Some(RelationSet::Structure),
             body_links: true,
             sibling_of_target: false,
             resume_token: String::new(),

@@ -1,7 +1,7 @@
 //! Names with a fragment: `note#Heading` and `note#^block`.
 
 use weft_engine::context::{ContextRequest, FocusSource};
-use weft_engine::{EngineError, NoteRequest, RelatedRequest, Rendering, WarningCode};
+use weft_engine::{EngineError, NoteRequest, RelatedRequest, RelationSet, Rendering, WarningCode};
 use weft_model::Span;
 
 use crate::Vault;
@@ -100,7 +100,8 @@ fn context_contains_only_named_parts() {
     assert_eq!(codes, [WarningCode::UnknownFragment]);
     assert!(of_notes(&["S#Linux", "S"]).0[0].starts_with("# A\n"), "the whole was named, too");
     assert_eq!(of_notes(&["S#Setup"]).1, [WarningCode::AmbiguousName]);
-    let focus = Some(FocusSource { name: "S#Linux".into(), ..FocusSource::default() });
+    let relations = Some(RelationSet::Structure);
+    let focus = Some(FocusSource { name: "S#Linux".into(), relations, ..FocusSource::default() });
     let query = "penguin".to_owned();
     for request in [
         ContextRequest { focus: focus.clone(), ..request() },

@@ -7,6 +7,7 @@ mod everyday;
 mod filters;
 mod fragments;
 mod related;
+mod related_auto;
 mod search;
 mod stop;
 mod walk;

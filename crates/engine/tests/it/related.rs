@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use weft_engine::doughnut::Budget;
 use weft_engine::{
-    EngineError, Estimators, Filter, RelatedAnswer, RelatedRequest, RelatedSettings, Rendering,
+    EngineError, Estimators, Filter, RelatedAnswer, RelatedRequest, RelatedSettings, RelationSet,
+    Rendering,
 };
 use weft_model::Tokens;
 use weft_model::tokens::Unit;
@@ -37,6 +38,7 @@ pub(crate) fn around(focus: &str) -> RelatedRequest {
         budget: Budget::Related(Tokens::new(100)),
         estimator: Some("unit".into()),
         filter: Filter::default(),
+        relations: Some(RelationSet::Structure),
         body_links: false,
         sibling_of_target: false,
         resume_token: String::new(),

@@ -7,7 +7,9 @@ use weft_engine::walk::{
     CyclesRequest, NeighborsRequest, OrphansRequest, PathCosts, PathWalkRequest, SubgraphRequest,
     TreeLimits, TreeWalkRequest, UnresolvedRequest,
 };
-use weft_engine::{Engine, EngineError, Filter, ListRequest, SearchMode, SearchRequest};
+use weft_engine::{
+    Engine, EngineError, Filter, ListRequest, RelationSet, SearchMode, SearchRequest,
+};
 use weft_model::Stop;
 
 use super::Vault;
@@ -57,6 +59,7 @@ fn questions() -> Vec<(&'static str, u64, PreparedQuery)> {
             question(|engine| {
                 let focus = FocusSource {
                     name: "n001".into(),
+                    relations: Some(RelationSet::Structure),
                     body_links: false,
                     sibling_of_target: false,
                 };

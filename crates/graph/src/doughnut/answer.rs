@@ -4,9 +4,10 @@ use weft_model::{NoteId, Tokens};
 
 use super::relation::Relation;
 use super::request::Resume;
+use super::surroundings::Reason;
 
 /// A focus note and the most relevant notes around it within a budget, with an account of the budget.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Doughnut {
     /// Focus note with its lists.
     pub focus_note: FocusNote,
@@ -52,7 +53,7 @@ pub struct FocusNote {
 }
 
 /// A delivered note.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RelatedNote {
     /// The note.
     pub note: NoteId,
@@ -60,6 +61,8 @@ pub struct RelatedNote {
     pub relation: Relation,
     /// Relations by which it was found later, in that order.
     pub also_relations: Vec<Relation>,
+    /// Reason of the relation by which it was delivered, as far as its name does not say it.
+    pub reason: Option<Reason>,
     /// Cost in tokens.
     pub tokens: Tokens,
     /// True if its details are truncated.

@@ -7,6 +7,7 @@ use weft_model::{Estimator, NoteId, Tokens, text::byte_of_char};
 
 use super::relation::Relation;
 use super::rings::Member;
+use super::surroundings::Reason;
 use crate::NoteGraph;
 
 /// Maximum number of characters of a related note's details.
@@ -42,6 +43,11 @@ fn delivered_parts(details: &str) -> (&str, &'static str) {
     (&details[..end], if end < details.len() { ELLIPSIS } else { "" })
 }
 
+/// Returns a similarity as it is delivered: `0.83`.
+pub(super) fn two_digits(similarity: f64) -> String {
+    format!("{similarity:.2}")
+}
+
 /// Computes the costs of notes; one buffer is reused for all.
 pub(super) struct Costs<'a> {
     graph: &'a NoteGraph,
@@ -67,6 +73,11 @@ impl<'a> Costs<'a> {
         self.bare(member.note, [start, rest], member.relation);
         if member.fills.is_some() {
             self.link(member.note);
+        }
+        match member.reason {
+            Some(Reason::Topic(topic)) => self.link(topic),
+            Some(Reason::Similarity(similarity)) => self.text.push_str(&two_digits(similarity)),
+            Some(Reason::Folder) | None => {}
         }
         (self.estimator.estimate(&self.text), !rest.is_empty())
     }

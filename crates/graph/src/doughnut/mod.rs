@@ -2,10 +2,11 @@
 //!
 //! [`doughnut`] returns ids; [`View`] adds the texts, for responses and for [`render`]ing to a language model.
 //! The relations are rows of [`STRATEGIES`]; the driver alone owns turns, quotas, budget and lists.
+//! The design's relations need only the graph; those of [`Relations::Auto`] need [`Surroundings`] too.
 //!
 //! ```
 //! use std::borrow::Cow;
-//! use weft_graph::{NodeSpec, NoteGraph, doughnut::{Budget, Options, Relation, Request, Texts, doughnut}};
+//! use weft_graph::{NodeSpec, NoteGraph, doughnut::{Budget, Options, Relation, Relations, Request, Texts, doughnut}};
 //! use weft_model::{NoteId, NoteSet, Tokens, tokens::Unit};
 //!
 //! struct Untitled;
@@ -25,6 +26,7 @@
 //!     focus: moss,
 //!     budget: Budget::Related(Tokens::new(2)),
 //!     filter: &NoteSet::All,
+//!     relations: Relations::Structure,
 //!     options: Options::default(),
 //!     resume: None,
 //!     stop: &|| false,
@@ -44,6 +46,7 @@ mod request;
 mod rings;
 mod run;
 mod strategies;
+mod surroundings;
 mod view;
 
 pub use answer::{Doughnut, FocusNote, RelatedNote, SkippedNote};
@@ -51,5 +54,6 @@ pub use cost::{ELLIPSIS, TRUNCATE_LENGTH, Texts, delivered_details};
 pub use relation::{Priority, Relation};
 pub use request::{Budget, DoughnutError, Options, Request, Resume};
 pub use run::doughnut;
-pub use strategies::{FocusList, Members, STRATEGIES, Strategy};
+pub use strategies::{Finder, FocusList, Members, ReasonedMembers, STRATEGIES, Strategy};
+pub use surroundings::{FolderSiblings, Reason, Relations, Surroundings};
 pub use view::{FocusView, LinkView, NoteView, SkippedView, View};

@@ -43,6 +43,16 @@ pub enum Relation {
     NoteInReferringContextualPath,
     /// Another child of a referring note's parent.
     ReferringCousin,
+    /// A note that it links to. Only [`Relations::Auto`](super::Relations::Auto), like all below.
+    Linked,
+    /// A note that links to it.
+    LinkedFrom,
+    /// A note that shares a topic with it.
+    TopicSibling,
+    /// A note with a similar text.
+    Similar,
+    /// A note near it in its folder, if no similar notes are known.
+    SameFolder,
 }
 
 impl Relation {
@@ -68,6 +78,11 @@ impl Relation {
             Self::ObjectParentSiblingChild => "ObjectParentSiblingChild",
             Self::NoteInReferringContextualPath => "NoteInReferringContextualPath",
             Self::ReferringCousin => "ReferringCousin",
+            Self::Linked => "Linked",
+            Self::LinkedFrom => "LinkedFrom",
+            Self::TopicSibling => "TopicSibling",
+            Self::Similar => "Similar",
+            Self::SameFolder => "SameFolder",
         }
     }
 }
@@ -83,7 +98,7 @@ impl fmt::Display for Relation {
 /// Source: Graph RAG design, "Priorities".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Notes that the focus note names itself: parent and object.
+    /// Notes that the focus note names itself: parent, object, and links.
     P1,
     /// One step away.
     P2,
@@ -91,20 +106,22 @@ pub enum Priority {
     P3,
     /// Three steps away.
     P4,
+    /// Not connected, only similar. Used by no relation of the design text.
+    P5,
 }
 
 impl Priority {
     /// All levels in the order of their turns.
-    pub const ALL: [Self; 4] = [Self::P1, Self::P2, Self::P3, Self::P4];
+    pub const ALL: [Self; 5] = [Self::P1, Self::P2, Self::P3, Self::P4, Self::P5];
 
-    /// Returns the number of notes that the level may add per turn: 5 minus its number.
+    /// Returns the number of notes that the level may add per turn: 5 minus its number, at least 1.
     #[must_use]
     pub const fn quota(self) -> usize {
         match self {
             Self::P1 => 4,
             Self::P2 => 3,
             Self::P3 => 2,
-            Self::P4 => 1,
+            Self::P4 | Self::P5 => 1,
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 pub use weft_model::escape::fence;
 use weft_model::escape::{self, XML_ATTRIBUTE, link_destination};
 
+use super::cost::two_digits;
 use super::view::{FocusView, LinkView, NoteView, View};
 
 /// Form of note names in Markdown and JSON.
@@ -38,7 +39,7 @@ pub fn markdown(view: &View<'_>) -> String {
 fn write_markdown(out: &mut String, view: &View<'_>) -> fmt::Result {
     let View { focus_note: focus, related_notes, .. } = view;
     writeln!(out, "{}\n\n# Focus note: {}\n", explanation(BY_LINK), MarkdownLink(&focus.link))?;
-    for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref()) {
+    for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref(), None) {
         writeln!(out, "- {name}: {}", MarkdownLink(link))?;
     }
     for (name, links) in lists(focus) {
@@ -63,8 +64,11 @@ fn write_markdown(out: &mut String, view: &View<'_>) -> fmt::Result {
             MarkdownLink(&note.link),
             relations(note)
         )?;
-        for (name, link) in single_links(note.parent.as_ref(), note.object.as_ref()) {
+        for (name, link) in links_of(note) {
             writeln!(out, "- {name}: {}", MarkdownLink(link))?;
+        }
+        if let Some(similarity) = note.similarity {
+            writeln!(out, "- similarity: {}", two_digits(similarity))?;
         }
         fenced(out, &note.details)?;
     }
@@ -97,7 +101,7 @@ fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
         escaped(&explanation(BY_ATTRIBUTES))
     )?;
     writeln!(out, "<focus_note{}>", XmlLink(&focus.link))?;
-    for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref()) {
+    for (name, link) in single_links(focus.parent.as_ref(), focus.object.as_ref(), None) {
         writeln!(out, "<{name}{}/>", XmlLink(link))?;
     }
     for (name, links) in lists(focus) {
@@ -112,13 +116,16 @@ fn write_xml(out: &mut String, view: &View<'_>) -> fmt::Result {
     writeln!(out, "<details>{}</details>\n</focus_note>", escaped(&focus.details))?;
     writeln!(out, "<related_notes>")?;
     for (note, rank) in related_notes.iter().zip(1..) {
+        let similarity = note
+            .similarity
+            .map_or_else(String::new, |it| format!(" similarity=\"{}\"", two_digits(it)));
         writeln!(
             out,
-            "<note rank=\"{rank}\"{} relation=\"{}\">",
+            "<note rank=\"{rank}\"{} relation=\"{}\"{similarity}>",
             XmlLink(&note.link),
             relations(note)
         )?;
-        for (name, link) in single_links(note.parent.as_ref(), note.object.as_ref()) {
+        for (name, link) in links_of(note) {
             writeln!(out, "<{name}{}/>", XmlLink(link))?;
         }
         let truncated = if note.truncated { " truncated=\"true\"" } else { "" };
@@ -156,12 +163,14 @@ pub fn json(view: &View<'_>) -> String {
         details,
     };
     let notes = related_notes.iter().map(|note| {
-        let NoteView { link, details, truncated, parent, object, .. } = note;
+        let NoteView { link, details, truncated, parent, object, topic, similarity, .. } = note;
         let note = JsonNote {
             note: written(link),
             relation: relations(note),
             parent: parent.as_ref().map(written),
             object: object.as_ref().map(written),
+            topic: topic.as_ref().map(written),
+            similarity: similarity.map(two_digits),
             truncated: *truncated,
             details,
         };
@@ -203,6 +212,10 @@ struct JsonNote<'v> {
     parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     details: &'v str,
@@ -221,9 +234,16 @@ const PATH: &str = "contextual_path";
 fn single_links<'v, 't>(
     parent: Option<&'v LinkView<'t>>,
     object: Option<&'v LinkView<'t>>,
+    topic: Option<&'v LinkView<'t>>,
 ) -> impl Iterator<Item = (&'static str, &'v LinkView<'t>)> {
-    let named = [("parent", parent), ("object", object)];
+    let named = [("parent", parent), ("object", object), ("topic", topic)];
     named.into_iter().filter_map(|(name, link)| Some((name, link?)))
+}
+
+fn links_of<'v, 't>(
+    note: &'v NoteView<'t>,
+) -> impl Iterator<Item = (&'static str, &'v LinkView<'t>)> {
+    single_links(note.parent.as_ref(), note.object.as_ref(), note.topic.as_ref())
 }
 
 fn lists<'v, 't>(focus: &'v FocusView<'t>) -> [(&'static str, &'v [LinkView<'t>]); 5] {

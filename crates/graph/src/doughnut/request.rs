@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 
 use weft_model::{NoteId, NoteSet, Tokens};
 
+use super::surroundings::{FolderSiblings, Relations};
+
 /// Request for the notes around a focus note.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
@@ -13,12 +15,30 @@ pub struct Request<'a> {
     pub budget: Budget,
     /// Notes outside the filter count as absent: they are not delivered, not listed, and not sources. The focus note, its parent, object and path are exempt.
     pub filter: &'a NoteSet,
+    /// Relations by which notes are found, the same for every page.
+    pub relations: Relations<'a>,
     /// Options of the run, the same for every page.
     pub options: Options,
     /// State after the previous page; `None` for the first page.
     pub resume: Option<&'a Resume>,
     /// Called before each note is considered; the run ends with an error once it returns true.
     pub stop: &'a dyn Fn() -> bool,
+}
+
+impl Request<'_> {
+    /// Returns true if relations beyond those of the design text are read.
+    #[must_use]
+    pub const fn is_auto(&self) -> bool {
+        matches!(self.relations, Relations::Auto(_))
+    }
+
+    /// Returns the siblings by folder, which replace those of the graph.
+    pub(super) fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
+        match self.relations {
+            Relations::Structure => None,
+            Relations::Auto(surroundings) => surroundings.folder_siblings(),
+        }
+    }
 }
 
 /// Token budget.

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use weft_model::{NoteId, NoteMap, NoteSet};
 
 use super::relation::{Priority, Relation};
-use super::request::Options;
-use super::strategies::{FocusList, Members, STRATEGIES, Strategy};
+use super::request::Request;
+use super::strategies::{FocusList, ReasonedMembers, STRATEGIES, Strategy};
+use super::surroundings::{Reason, Relations, Surroundings};
 use crate::NoteGraph;
 
 /// A note found by a relation.
@@ -17,13 +18,14 @@ pub(super) struct Member {
     pub(super) fills: Option<FocusList>,
     /// Position among the notes of its relation, from 0.
     pub(super) nth: usize,
+    pub(super) reason: Option<Reason>,
 }
 
 /// Rings of all levels with their cursors, and the queue of sources for the next turn.
 ///
 /// Independent of budgets: the caller reports added notes and new sources by [`added`](Self::added) and [`grow`](Self::grow).
 pub(super) struct Rings<'g> {
-    graph: &'g NoteGraph,
+    places: Places<'g>,
     filter: &'g NoteSet,
     focus: NoteId,
     rows: Vec<&'static Strategy>,
@@ -34,6 +36,13 @@ pub(super) struct Rings<'g> {
     level: usize,
     /// Number of notes added in this turn.
     n_added: usize,
+}
+
+/// The places in which relations find notes.
+#[derive(Clone, Copy)]
+struct Places<'g> {
+    graph: &'g NoteGraph,
+    surroundings: Option<&'g dyn Surroundings>,
 }
 
 #[derive(Default)]
@@ -48,7 +57,7 @@ struct Cursor<'g> {
     fills: Option<FocusList>,
     /// Unused sources, first in, first out.
     sources: VecDeque<(&'static Strategy, NoteId)>,
-    current: Option<Members<'g>>,
+    current: Option<ReasonedMembers<'g>>,
     n_taken: usize,
     /// Number of walks per list that several sources share.
     walks: NoteMap<u8>,
@@ -60,15 +69,15 @@ struct Cursor<'g> {
 const ENOUGH_WALKS: u8 = 2;
 
 impl<'g> Rings<'g> {
-    pub(super) fn new(
-        graph: &'g NoteGraph,
-        filter: &'g NoteSet,
-        focus: NoteId,
-        options: &Options,
-    ) -> Self {
-        let rows = STRATEGIES.iter().filter(|row| (row.wanted)(options)).collect();
+    pub(super) fn new(graph: &'g NoteGraph, request: &Request<'g>) -> Self {
+        let Request { focus, filter, relations, .. } = *request;
+        let rows = STRATEGIES.iter().filter(|row| (row.wanted)(request)).collect();
+        let surroundings = match relations {
+            Relations::Structure => None,
+            Relations::Auto(surroundings) => Some(surroundings),
+        };
         let mut rings = Self {
-            graph,
+            places: Places { graph, surroundings },
             filter,
             focus,
             rows,
@@ -102,7 +111,7 @@ impl<'g> Rings<'g> {
         for _ in 0..=self.rings.len() {
             if self.n_added < Priority::ALL[self.level].quota() {
                 let present = |note| note == self.focus || self.filter.contains(note);
-                let found = self.rings[self.level].next(self.graph, present);
+                let found = self.rings[self.level].next(self.places, present);
                 if found.is_some() {
                     return found;
                 }
@@ -139,14 +148,14 @@ impl<'g> Rings<'g> {
 
 impl<'g> Ring<'g> {
     /// Returns the next member of the next relation that has one.
-    fn next(&mut self, graph: &'g NoteGraph, present: impl Fn(NoteId) -> bool) -> Option<Member> {
+    fn next(&mut self, places: Places<'g>, present: impl Fn(NoteId) -> bool) -> Option<Member> {
         let n_cursors = self.cursors.len();
         (self.at..self.at + n_cursors).map(|slot| slot % n_cursors).find_map(|slot| {
             // Already known members still give the other relations their turn; if this is the only relation left, they can be skipped.
             let is_alone =
                 (0..n_cursors).all(|other| other == slot || self.cursors[other].is_spent());
             let cursor = &mut self.cursors[slot];
-            let member = cursor.next(graph, &present, is_alone);
+            let member = cursor.next(places, &present, is_alone);
             if member.is_some() || cursor.skipped_sources {
                 self.at = slot + 1;
             }
@@ -163,22 +172,22 @@ impl<'g> Cursor<'g> {
     /// Returns the next member. If `is_alone`, lists that were walked often enough are skipped.
     fn next(
         &mut self,
-        graph: &'g NoteGraph,
+        places: Places<'g>,
         present: impl Fn(NoteId) -> bool,
         is_alone: bool,
     ) -> Option<Member> {
         self.skipped_sources = false;
         loop {
             let found =
-                self.current.as_mut().and_then(|members| members.find(|note| present(*note)));
-            if let Some(note) = found {
-                let nth = self.n_taken;
+                self.current.as_mut().and_then(|members| members.find(|(note, _)| present(*note)));
+            if let Some((note, reason)) = found {
+                let (relation, fills, nth) = (self.relation, self.fills, self.n_taken);
                 self.n_taken += 1;
-                return Some(Member { note, relation: self.relation, fills: self.fills, nth });
+                return Some(Member { note, relation, fills, nth, reason });
             }
             self.current = None;
             let (row, source) = self.sources.pop_front()?;
-            if let Some(list) = (row.list)(graph, source) {
+            if let Some(list) = (row.list)(places.graph, source) {
                 let n_walks = self.walks.entry(list).or_default();
                 if is_alone && *n_walks >= ENOUGH_WALKS {
                     self.skipped_sources = true;
@@ -186,7 +195,7 @@ impl<'g> Cursor<'g> {
                 }
                 *n_walks = n_walks.saturating_add(1);
             }
-            self.current = Some((row.related)(graph, source));
+            self.current = Some(row.related.members(places.graph, places.surroundings, source));
         }
     }
 }

@@ -133,7 +133,7 @@ impl<'a> DoughnutRun<'a> {
             max_skips: request.options.max_skips.get(),
             stop: request.stop,
             least: costs.least(),
-            rings: Rings::new(graph, request.filter, request.focus, &request.options),
+            rings: Rings::new(graph, request),
             costs,
             delivered: Vec::new(),
             positions: NoteMap::default(),
@@ -256,6 +256,7 @@ impl<'a> DoughnutRun<'a> {
             note: member.note,
             relation: member.relation,
             also_relations: Vec::new(),
+            reason: member.reason,
             tokens,
             truncated,
         });

@@ -3,16 +3,45 @@
 use weft_model::{LinkSource, NoteId, link::INLINE_TYPE};
 
 use super::relation::{
-    Priority::{self, P1, P2, P3, P4},
+    Priority::{self, P1, P2, P3, P4, P5},
     Relation,
 };
-use super::request::Options;
+use super::request::Request;
+use super::surroundings::{FolderSiblings, Reason, Surroundings};
 use crate::NoteGraph;
 
 /// Notes found from one source, best first.
 ///
 /// Lazy: a hub costs only the entries that are read.
 pub type Members<'g> = Box<dyn Iterator<Item = NoteId> + 'g>;
+
+/// Notes found around the focus note, best first, each with the reason if the relation alone does not say it.
+pub type ReasonedMembers<'s> = Box<dyn Iterator<Item = (NoteId, Option<Reason>)> + 's>;
+
+/// How a relation finds notes.
+#[derive(Clone, Copy, Debug)]
+pub enum Finder {
+    /// In the graph, from any source.
+    Graph(for<'g> fn(&'g NoteGraph, NoteId) -> Members<'g>),
+    /// In the surroundings of the focus note, its only source.
+    Surroundings(for<'s> fn(&'s dyn Surroundings) -> ReasonedMembers<'s>),
+}
+
+impl Finder {
+    /// Returns the notes found from `source`; none without the surroundings that the relation needs.
+    pub(super) fn members<'g>(
+        self,
+        graph: &'g NoteGraph,
+        surroundings: Option<&'g dyn Surroundings>,
+        source: NoteId,
+    ) -> ReasonedMembers<'g> {
+        match (self, surroundings) {
+            (Self::Graph(related), _) => Box::new(related(graph, source).map(|note| (note, None))),
+            (Self::Surroundings(related), Some(surroundings)) => related(surroundings),
+            (Self::Surroundings(_), None) => Box::new(std::iter::empty()),
+        }
+    }
+}
 
 /// A list of the focus note that fetched notes are added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +67,10 @@ pub struct Strategy {
     pub grows_from: Relation,
     /// List of the focus note that its notes are added to.
     pub fills: Option<FocusList>,
-    /// Returns true if the options enable it.
-    pub wanted: fn(&Options) -> bool,
-    /// Returns the notes it finds from one source.
-    pub related: for<'g> fn(&'g NoteGraph, NoteId) -> Members<'g>,
+    /// Returns true if the request enables it.
+    pub wanted: fn(&Request<'_>) -> bool,
+    /// Finds its notes from one source.
+    pub related: Finder,
     /// Identifies the list that a source finds, apart from the source itself, if several sources find the same list.
     pub list: SharedListKey,
 }
@@ -51,31 +80,40 @@ type SharedListKey = fn(&NoteGraph, NoteId) -> Option<NoteId>;
 
 /// The registry. The order of rows within a level is the order of its ring.
 ///
-/// Source: Graph RAG design, "Priorities" and "Links Between Relationship Types".
+/// Source: Graph RAG design, "Priorities" and "Links Between Relationship Types"; the rows of [`found_around`] are additions, in every level after the relations of the design text.
 pub const STRATEGIES: &[Strategy] = &[
     row(Relation::Parent, P1, Relation::Focus, parent),
     row(Relation::Object, P1, Relation::Focus, object),
+    found_around(Relation::Linked, P1, linked),
     row(Relation::Child, P2, Relation::Focus, children).fills(FocusList::Children),
     row(Relation::PriorSibling, P2, Relation::Focus, prior_siblings)
-        .fills(FocusList::PriorSiblings),
+        .fills(FocusList::PriorSiblings)
+        .wanted(|request| request.folder_siblings().is_none()),
+    found_around(Relation::PriorSibling, P2, before_in_folder).fills(FocusList::PriorSiblings),
     row(Relation::YoungerSibling, P2, Relation::Focus, younger_siblings)
-        .fills(FocusList::YoungerSiblings),
+        .fills(FocusList::YoungerSiblings)
+        .wanted(|request| request.folder_siblings().is_none()),
+    found_around(Relation::YoungerSibling, P2, after_in_folder).fills(FocusList::YoungerSiblings),
     row(Relation::ReferringNote, P2, Relation::Focus, referrings).fills(FocusList::Referrings),
     row(Relation::ReferringNote, P2, Relation::Focus, linking)
         .fills(FocusList::Referrings)
-        .wanted(|options| options.body_links),
+        .wanted(|request| request.options.body_links),
     row(Relation::NoteInContextualPath, P2, Relation::Focus, ancestors),
     row(Relation::NoteInObjectContextualPath, P2, Relation::Focus, object_ancestors),
+    row(Relation::LinkedFrom, P2, Relation::Focus, linked_from).wanted(|request| request.is_auto()),
     row(Relation::ReifiedChildObject, P3, Relation::Child, object),
     row(Relation::ParentSibling, P3, Relation::Focus, parent_siblings),
     row(Relation::ObjectParentSibling, P3, Relation::Focus, object_parent_siblings),
     row(Relation::ReferringSubject, P3, Relation::ReferringNote, parent),
     row(Relation::SiblingOfTarget, P3, Relation::Focus, siblings_of_target)
-        .wanted(|options| options.sibling_of_target),
+        .wanted(|request| request.options.sibling_of_target),
+    found_around(Relation::TopicSibling, P3, topic_siblings),
     row(Relation::ParentSiblingChild, P4, Relation::ParentSibling, children),
     row(Relation::ObjectParentSiblingChild, P4, Relation::ObjectParentSibling, children),
     row(Relation::NoteInReferringContextualPath, P4, Relation::ReferringNote, ancestors),
     row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings).shared(parent_of),
+    found_around(Relation::Similar, P5, similar),
+    found_around(Relation::SameFolder, P5, same_folder),
 ];
 
 const fn row(
@@ -90,7 +128,24 @@ const fn row(
         grows_from,
         fills: None,
         wanted: |_| true,
-        related,
+        related: Finder::Graph(related),
+        list: |_, _| None,
+    }
+}
+
+/// Returns a row of [`Relations::Auto`](super::Relations::Auto): it finds notes in the surroundings of the focus note.
+const fn found_around(
+    relation: Relation,
+    priority: Priority,
+    related: for<'s> fn(&'s dyn Surroundings) -> ReasonedMembers<'s>,
+) -> Strategy {
+    Strategy {
+        relation,
+        priority,
+        grows_from: Relation::Focus,
+        fills: None,
+        wanted: |request| request.is_auto(),
+        related: Finder::Surroundings(related),
         list: |_, _| None,
     }
 }
@@ -108,7 +163,7 @@ impl Strategy {
         Self { fills: Some(list), ..self }
     }
 
-    const fn wanted(self, wanted: fn(&Options) -> bool) -> Self {
+    const fn wanted(self, wanted: fn(&Request<'_>) -> bool) -> Self {
         Self { wanted, ..self }
     }
 
@@ -168,6 +223,58 @@ fn linking(graph: &NoteGraph, note: NoteId) -> Members<'_> {
             .filter(|half| half.source == LinkSource::Inline)
             .map(|half| half.other),
     )
+}
+
+/// Maximum number of linking notes that are sorted by their number of links. More are read by type and uri, so that a hub costs what is read of it.
+const MAX_SORTED_LINKING: usize = 1000;
+
+/// Returns the notes that link to `note` in any way: those with few links first, since they are more about it, then by uri.
+fn linked_from(graph: &NoteGraph, note: NoteId) -> Members<'_> {
+    let halves = graph.inbound(note);
+    let linking = halves.iter().map(|half| half.other).filter(move |other| *other != note);
+    if halves.len() > MAX_SORTED_LINKING {
+        return Box::new(linking);
+    }
+    let mut sorted: Vec<NoteId> = linking.collect();
+    sorted.sort_unstable_by(|a, b| {
+        let n_links = |id: &NoteId| graph.degrees(*id).outgoing;
+        n_links(a).cmp(&n_links(b)).then_with(|| graph.uri(*a).cmp(graph.uri(*b)))
+    });
+    sorted.dedup();
+    Box::new(sorted.into_iter())
+}
+
+/// Returns the notes that the focus note links to.
+fn linked(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
+    Box::new(surroundings.linked().iter().map(|note| (*note, None)))
+}
+
+fn before_in_folder(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
+    let before =
+        surroundings.folder_siblings().map_or(&[][..], |FolderSiblings { before, .. }| before);
+    Box::new(before.iter().rev().map(|note| (*note, Some(Reason::Folder))))
+}
+
+fn after_in_folder(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
+    let after =
+        surroundings.folder_siblings().map_or(&[][..], |FolderSiblings { after, .. }| after);
+    Box::new(after.iter().map(|note| (*note, Some(Reason::Folder))))
+}
+
+fn topic_siblings(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
+    let siblings = surroundings.topic_siblings().iter();
+    Box::new(siblings.map(|(note, topic)| (*note, Some(Reason::Topic(*topic)))))
+}
+
+fn similar(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
+    let similar = surroundings.similar().iter();
+    Box::new(similar.map(|(note, similarity)| (*note, Some(Reason::Similarity(*similarity)))))
+}
+
+/// Returns the notes nearest in the folder, unless similar notes are known: those say more.
+fn same_folder(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
+    let near = if surroundings.similar().is_empty() { surroundings.same_folder() } else { &[] };
+    Box::new(near.iter().map(|note| (*note, Some(Reason::Folder))))
 }
 
 fn ancestors(graph: &NoteGraph, note: NoteId) -> Members<'_> {

@@ -7,12 +7,13 @@ use weft_model::{NoteId, Tokens};
 use super::answer::{Doughnut, FocusNote};
 use super::cost::{Texts, delivered_details};
 use super::relation::Relation;
+use super::surroundings::Reason;
 use crate::NoteGraph;
 
 /// Result of a run with uris and texts.
 ///
 /// The caller adds resume token and generation, which belong to the snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct View<'t> {
     /// Focus note.
     pub focus_note: FocusView<'t>,
@@ -67,7 +68,7 @@ pub struct FocusView<'t> {
 }
 
 /// A related note with its details as delivered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NoteView<'t> {
     /// The note.
     pub link: LinkView<'t>,
@@ -83,6 +84,12 @@ pub struct NoteView<'t> {
     pub relation: Relation,
     /// Relations by which it was found later.
     pub also_relations: Vec<Relation>,
+    /// Topic that it shares with the focus note, if that is why it is related.
+    pub topic: Option<LinkView<'t>>,
+    /// Similarity of its text in `0.0..=1.0`, if that is why it is related.
+    pub similarity: Option<f64>,
+    /// True if it is related by a folder without a note of its own.
+    pub in_folder: bool,
     /// Cost in tokens.
     pub tokens: Tokens,
 }
@@ -133,6 +140,12 @@ impl<'t> View<'t> {
                 .iter()
                 .map(|related| {
                     let (details, truncated) = delivered_details(texts.details(related.note));
+                    let (topic, similarity, in_folder) = match related.reason {
+                        None => (None, None, false),
+                        Some(Reason::Topic(topic)) => (Some(link(topic)), None, false),
+                        Some(Reason::Similarity(similarity)) => (None, Some(similarity), false),
+                        Some(Reason::Folder) => (None, None, true),
+                    };
                     NoteView {
                         link: link(related.note),
                         details,
@@ -141,6 +154,9 @@ impl<'t> View<'t> {
                         object: graph.object(related.note).map(link),
                         relation: related.relation,
                         also_relations: related.also_relations.clone(),
+                        topic,
+                        similarity,
+                        in_folder,
                         tokens: related.tokens,
                     }
                 })

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use weft_graph::doughnut::{Budget, Options, Request, Texts, doughnut};
+use weft_graph::doughnut::{Budget, Options, Relations, Request, Texts, doughnut};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{Estimator, NoteId, NoteSet, Tokens, tokens::Characters, tokens::Unit};
 use weft_testkit::Notebook;
@@ -39,6 +39,7 @@ fn reads(
         focus,
         budget: Budget::Related(Tokens::new(budget)),
         filter: &NoteSet::All,
+        relations: Relations::Structure,
         options: Options::default(),
         resume: None,
         stop: &|| false,
@@ -92,6 +93,7 @@ fn many_statements_of_one_subject_cost_linear_time() {
             focus,
             budget: Budget::Related(Tokens::new(budget.into())),
             filter: &NoteSet::All,
+            relations: Relations::Structure,
             options: Options::default(),
             resume: None,
             stop: &|| {

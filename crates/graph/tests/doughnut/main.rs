@@ -1,5 +1,7 @@
 //! Doughnut: scenarios and pitfalls of the design text, properties, and comparison with a model.
 
+mod auto;
+mod fixed_surroundings;
 mod hub_cost;
 mod model_comparison;
 mod paging;

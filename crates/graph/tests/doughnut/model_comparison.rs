@@ -2,16 +2,18 @@
 
 use std::num::NonZeroUsize;
 
-use weft_graph::doughnut::{Budget, Doughnut, Options, Request, doughnut};
+use weft_graph::doughnut::{Budget, Doughnut, Options, Relations, Request, doughnut};
 use weft_model::{Estimator, NoteId, NoteSet, Tokens, tokens::Characters, tokens::Unit};
-use weft_testkit::doughnut_model::{ModelOptions, Page, pages};
+use weft_testkit::doughnut_model::{ModelOptions, ModelSurroundings, Page, pages};
 use weft_testkit::{Notebook, Random};
+
+use crate::fixed_surroundings::FixedSurroundings;
 
 const N_NOTEBOOKS: u64 = 10_000;
 
 #[test]
 fn driver_and_model_agree_on_random_notebooks() {
-    let (mut n_skipped, mut n_cut, mut n_more, mut n_resumed) = (0, 0, 0, 0);
+    let (mut n_skipped, mut n_cut, mut n_more, mut n_resumed, mut n_around) = (0, 0, 0, 0, 0);
     for seed in 0..N_NOTEBOOKS {
         let mut random = Random::new(seed);
         let max_notes = [6, 14, 24][random.below(3)];
@@ -29,6 +31,7 @@ fn driver_and_model_agree_on_random_notebooks() {
             max_skips: if random.below(2) == 0 { 1 + random.below(4) } else { 256 },
             body_links: random.below(3) == 0,
             sibling_of_target: random.below(3) == 0,
+            around: (random.below(2) == 0).then(|| surroundings(&mut random, n_notes, focus)),
             price,
         };
         let scale = if by_characters { 60 } else { 5 };
@@ -49,6 +52,10 @@ fn driver_and_model_agree_on_random_notebooks() {
             "seed {seed}: {notebook:#?} focus {focus} {budgets:?} {options:?}"
         );
 
+        let is_around = |(_, relation, ..): &(usize, &str, Vec<&str>, u64)| {
+            ["Linked", "LinkedFrom", "TopicSibling", "Similar", "SameFolder"].contains(relation)
+        };
+        n_around += usize::from(expected.iter().flat_map(|page| &page.related).any(is_around));
         n_skipped += usize::from(expected.iter().any(|page| !page.skipped.is_empty()));
         n_more += usize::from(expected.iter().any(|page| page.skipped_truncated));
         n_resumed += usize::from(expected.iter().skip(1).any(|page| !page.related.is_empty()));
@@ -56,8 +63,31 @@ fn driver_and_model_agree_on_random_notebooks() {
             answers.iter().flat_map(|answer| &answer.related_notes).any(|note| note.truncated),
         );
     }
-    let reached = [n_skipped, n_cut, n_more, n_resumed];
+    let reached = [n_skipped, n_cut, n_more, n_resumed, n_around];
     assert!(reached.into_iter().all(|n| n > 300), "the notebooks cover every case: {reached:?}");
+}
+
+/// Returns random notes around `focus`; the lists may overlap and contain the focus note.
+fn surroundings(random: &mut Random, n_notes: usize, focus: usize) -> ModelSurroundings {
+    let mut some = |most: usize| {
+        let n = random.below(most + 1);
+        (0..n).map(|_| random.below(n_notes)).collect::<Vec<usize>>()
+    };
+    let distinct = |list: Vec<usize>| {
+        let mut seen = vec![false; n_notes];
+        list.into_iter().filter(|at| !std::mem::replace(&mut seen[*at], true)).collect::<Vec<_>>()
+    };
+    let [linked, topics, similar, same_folder] = [(); 4].map(|()| distinct(some(5)));
+    let folder = distinct(some(6));
+    let folder: Vec<usize> = folder.into_iter().filter(|at| *at != focus).collect();
+    let (before, after) = folder.split_at(folder.len() / 2);
+    ModelSurroundings {
+        linked,
+        folder: folder.len().is_multiple_of(2).then(|| (before.to_vec(), after.to_vec())),
+        topic_siblings: topics.into_iter().map(|at| (at, (at + 1) % n_notes)).collect(),
+        similar: similar.into_iter().map(|at| (at, 1.0 / (at + 2) as f64)).collect(),
+        same_folder,
+    }
 }
 
 fn answered(
@@ -70,6 +100,8 @@ fn answered(
     let graph = notebook.graph();
     let present = (0..notebook.notes.len()).filter(|at| !options.excluded.contains(at));
     let filter: NoteSet = present.map(|at| notebook.id(at)).collect();
+    let around = options.around.as_ref().map(|around| FixedSurroundings::of(notebook, around));
+    let relations = around.as_ref().map_or(Relations::Structure, |around| Relations::Auto(around));
     let mut answers: Vec<Doughnut> = Vec::new();
     for budget in budgets {
         let resume = answers.last().map(|answer| answer.resume.as_ref());
@@ -80,6 +112,7 @@ fn answered(
             focus: notebook.id(focus),
             budget: Budget::Related(Tokens::new(*budget)),
             filter: &filter,
+            relations,
             options: Options {
                 max_skips: NonZeroUsize::new(options.max_skips).expect("not zero"),
                 body_links: options.body_links,

@@ -1,6 +1,6 @@
 //! Pages: one run in several parts.
 
-use weft_graph::doughnut::{Budget, DoughnutError, Options, Request, Resume, doughnut};
+use weft_graph::doughnut::{Budget, DoughnutError, Options, Relations, Request, Resume, doughnut};
 use weft_model::{NoteSet, Tokens, tokens::Unit};
 use weft_testkit::Notebook;
 
@@ -107,6 +107,7 @@ fn resume_state_holds_the_page_budgets() {
             focus: many.id(many.find("focus")),
             budget: Budget::Related(Tokens::new(1)),
             filter: &NoteSet::All,
+            relations: Relations::Structure,
             options: Options::default(),
             resume: Some(&resume),
             stop: &|| false,
@@ -126,6 +127,7 @@ fn resume_state_holds_the_page_budgets() {
         focus: notebook.id(0),
         budget: Budget::Related(Tokens::new(1)),
         filter: &NoteSet::All,
+        relations: Relations::Structure,
         options: Options::default(),
         resume: Some(&forged),
         stop: &|| false,

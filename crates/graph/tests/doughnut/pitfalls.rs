@@ -2,7 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use weft_graph::doughnut::{Budget, DoughnutError, Options, Relation, Request, doughnut};
+use weft_graph::doughnut::{
+    Budget, DoughnutError, Options, Relation, Relations, Request, doughnut,
+};
 use weft_graph::{NodeSpec, NoteGraph};
 use weft_model::{LinkSource, NoteId, NoteSet, Tokens, tokens::Unit};
 use weft_testkit::Notebook;
@@ -371,6 +373,7 @@ fn typed_links_are_not_body_links() {
         focus: ids[0],
         budget: Budget::Related(Tokens::new(9)),
         filter: &NoteSet::All,
+        relations: Relations::Structure,
         options: Options { body_links: true, ..Options::default() },
         resume: None,
         stop: &|| false,

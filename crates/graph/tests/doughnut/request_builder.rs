@@ -1,6 +1,8 @@
 //! One-line requests, and results as text.
 
-use weft_graph::doughnut::{Budget, Doughnut, Options, Relation, Request, Resume, doughnut};
+use weft_graph::doughnut::{
+    Budget, Doughnut, Options, Relation, Relations, Request, Resume, Surroundings, doughnut,
+};
 use weft_model::{Estimator, NoteId, NoteSet, Tokens, tokens::Characters, tokens::Unit};
 use weft_testkit::Notebook;
 
@@ -12,12 +14,13 @@ pub(crate) struct RequestBuilder<'n> {
     budget: Budget,
     estimator: &'n dyn Estimator,
     filter: NoteSet,
+    relations: Relations<'n>,
     options: Options,
     resume: Option<Resume>,
 }
 
 /// A result with uris instead of ids.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NamedResult {
     pub(crate) answer: Doughnut,
     /// `Relation uri`, and `+Relation` for each further relation.
@@ -40,6 +43,7 @@ pub(crate) fn around<'n>(notebook: &'n Notebook, focus: &'n str) -> RequestBuild
         budget: Budget::Related(Tokens::new(AMPLE)),
         estimator: &Unit,
         filter: NoteSet::All,
+        relations: Relations::Structure,
         options: Options::default(),
         resume: None,
     }
@@ -73,17 +77,22 @@ impl<'n> RequestBuilder<'n> {
         Self { options, ..self }
     }
 
+    pub(crate) fn surroundings(self, surroundings: &'n dyn Surroundings) -> Self {
+        Self { relations: Relations::Auto(surroundings), ..self }
+    }
+
     pub(crate) fn after(self, page: &NamedResult) -> Self {
         Self { resume: page.answer.resume.clone(), ..self }
     }
 
     pub(crate) fn run(self) -> NamedResult {
-        let Self { notebook, focus, budget, estimator, filter, options, resume } = self;
+        let Self { notebook, focus, budget, estimator, filter, relations, options, resume } = self;
         let graph = notebook.graph();
         let request = Request {
             focus: notebook.id(notebook.find(focus)),
             budget,
             filter: &filter,
+            relations,
             options,
             resume: resume.as_ref(),
             stop: &|| false,

@@ -38,11 +38,11 @@ impl<'t> FolderNotes<'t> {
     /// Returns the nearest ancestor of `note` by its dotted name, else the nearest folder note above it, other than itself; `None` at the root.
     ///
     /// A folder note that is below `note` by its dotted name is skipped.
-    fn ancestor(&mut self, note: NoteId, entry: &NoteEntry) -> Option<NoteId> {
+    pub(super) fn ancestor(&mut self, note: NoteId, entry: &NoteEntry) -> Option<NoteId> {
         let vault = entry.vault;
         let path = fold(entry.note.path.without_extension());
         let is_dotted = entry.note.dendron;
-        let above = is_dotted.then(|| self.table.ancestor_by_name(vault, &path)).flatten();
+        let above = self.dotted_ancestor(entry, &path);
         if above.is_some() {
             return above;
         }
@@ -63,6 +63,19 @@ impl<'t> FolderNotes<'t> {
                 _ => folder = folder.rsplit_once('/').map_or("", |(above, _)| above),
             }
         }
+    }
+}
+
+impl FolderNotes<'_> {
+    /// Returns the nearest ancestor by its dotted name of the note at `path`, which must be folded.
+    fn dotted_ancestor(&self, entry: &NoteEntry, path: &str) -> Option<NoteId> {
+        entry.note.dendron.then(|| self.table.ancestor_by_name(entry.vault, path)).flatten()
+    }
+
+    /// Returns true if a dotted name gives a note its place.
+    pub(super) fn has_dotted_place(&self, entry: &NoteEntry) -> bool {
+        let path = fold(entry.note.path.without_extension());
+        self.dotted_ancestor(entry, &path).is_some()
     }
 }
 
@@ -186,6 +199,11 @@ fn is_dotted_root(path: &str) -> bool {
 }
 
 /// Returns the path of `name` in `folder`.
-fn below(folder: &str, name: &str) -> String {
+pub(super) fn below(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// Returns the last segment of a folder's path; `None` for the root.
+pub(super) fn folder_name(folder: &str) -> Option<&str> {
+    folder.rsplit('/').next().filter(|own| !own.is_empty())
 }

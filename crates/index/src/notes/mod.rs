@@ -5,6 +5,7 @@
 
 mod backing_file;
 mod find;
+mod folder_place;
 mod graph_texts;
 mod hierarchy;
 mod issues;
@@ -25,6 +26,7 @@ mod table_file;
 mod uris;
 mod vault_stats;
 
+pub use folder_place::FolderPlace;
 pub use issues::Issue;
 pub use note_entry::{Body, FileMetadata, NoteEntry, ResolvedNote, VaultId, VaultInfo};
 pub use note_summary::{Facets, NoteSummary};

@@ -183,6 +183,7 @@ impl From<AssembleResponse> for ContextOutput {
             estimator: _,
             packing: _,
             passages: _,
+            relations: _,
         } = answer;
         let included = items.into_iter().map(|item| IncludedNote {
             mode: words(item.mode().as_str_name(), "CONTEXT_MODE_"),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tonic::Status;
 use weft_model::escape::one_line;
 use weft_proto::noteweft::v1::{
-    FocusNote, RelatedNote, RelatedRequest, RelatedResponse, SkippedNote,
+    FocusNote, RelatedNote, RelatedRequest, RelatedResponse, RelationSet, SkippedNote,
 };
 
 use super::ToolRequest;
@@ -34,6 +34,10 @@ pub(super) struct RelatedTool {
     /// True if notes that link to the focus note in their text count as referring notes.
     #[serde(default)]
     body_links: bool,
+    /// Relations to follow; by default those that the daemon is configured for, usually `auto`.
+    #[serde(default)]
+    #[schemars(with = "RelationsArgument")]
+    relations: Option<RelationsArgument>,
     /// `resume` of the previous result, to continue after it; all other arguments except `budget` must be unchanged.
     #[serde(default)]
     #[schemars(with = "BoundedText<2000>")]
@@ -41,6 +45,25 @@ pub(super) struct RelatedTool {
     /// Restricts the notes.
     #[serde(default, deserialize_with = "object")]
     filter: NoteFilter,
+}
+
+/// A set of relations.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum RelationsArgument {
+    /// Links, folders, topics and similar texts, and those of `structure`.
+    Auto,
+    /// Parents, children, siblings and objects.
+    Structure,
+}
+
+impl From<RelationsArgument> for RelationSet {
+    fn from(relations: RelationsArgument) -> Self {
+        match relations {
+            RelationsArgument::Auto => Self::Auto,
+            RelationsArgument::Structure => Self::Structure,
+        }
+    }
 }
 
 /// A note and the notes around it.
@@ -57,6 +80,8 @@ pub(super) struct RelatedOutput {
     /// The object of the relation that it states, if it states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<TitledNote>,
+    /// The set of relations that was used: `auto` or `structure`.
+    relations: String,
     /// The related notes, best first.
     notes: Vec<SurroundingNote>,
     /// Notes too large for the remaining budget.
@@ -81,8 +106,14 @@ pub(super) struct RelatedOutput {
 struct SurroundingNote {
     #[serde(flatten)]
     name: TitledNote,
-    /// Its relation to the focus note: parent, object, child, prior sibling, younger sibling, referring note and others.
+    /// Its relation to the focus note: parent, object, child, prior sibling, younger sibling, referring note, linked, linked from, topic sibling, similar and others.
     relation: String,
+    /// The topic that it shares with the focus note, if that is why it is related.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<TitledNote>,
+    /// Similarity of its text, 0 to 1, if that is why it is related.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
     /// Its text, or the beginning.
     text: String,
     /// True if the text is truncated.
@@ -92,7 +123,7 @@ struct SurroundingNote {
 impl ToolRequest for RelatedTool {
     const NAME: &'static str = "related";
     const TITLE: &'static str = "Read around a note";
-    const DESCRIPTION: &'static str = "Reads the notes around one note, best first, within a token budget: parent, children, siblings, referring notes and more distant ones, each with its relation. \
+    const DESCRIPTION: &'static str = "Reads the notes around one note, best first, within a token budget: parent, children, siblings, linked and linking notes, notes that share a topic, similar ones and more distant ones, each with its relation. \
         Call it to understand a note in its surroundings. `resume` continues the previous result.";
     const RENAMED: &'static [(&'static str, &'static str)] =
         &[("focus", "note"), ("resume_token", "resume")];
@@ -103,6 +134,7 @@ impl ToolRequest for RelatedTool {
             note: BoundedText(focus),
             budget: BoundedNumber(budget),
             body_links,
+            relations,
             resume,
             filter,
         } = self;
@@ -111,6 +143,7 @@ impl ToolRequest for RelatedTool {
             budget: Some(budget.into()),
             filter: Some(filter.into()),
             body_links,
+            relations: relations.map(RelationSet::from).unwrap_or_default().into(),
             resume_token: resume.map(|BoundedText(token)| token).unwrap_or_default(),
             ..RelatedRequest::default()
         };
@@ -133,13 +166,17 @@ impl From<RelatedResponse> for RelatedOutput {
             generation,
             rendered: _,
             warnings,
+            relations,
         } = answer;
+        let relations = RelationSet::try_from(relations).unwrap_or_default();
         let FocusNote { uri, title, details, object, contextual_path, .. } =
             focus_note.unwrap_or_default();
         let text = output_text::head(&details, MAX_FOCUS_CHARS).to_owned();
         let near = |note: RelatedNote| SurroundingNote {
             relation: words(note.relation().as_str_name(), "RELATION_"),
             name: TitledNote::new(note.uri, &note.title),
+            topic: note.topic.map(TitledNote::from),
+            similarity: note.similarity,
             text: note.details,
             cut: note.truncated,
         };
@@ -149,6 +186,7 @@ impl From<RelatedResponse> for RelatedOutput {
             text,
             above: contextual_path.into_iter().map(TitledNote::from).collect(),
             object: object.map(TitledNote::from),
+            relations: words(relations.as_str_name(), "RELATION_SET_"),
             notes: related_notes.into_iter().map(near).collect(),
             too_large_count: skipped.len(),
             too_large: skipped
@@ -173,6 +211,7 @@ impl Display for RelatedOutput {
             cut,
             above,
             object,
+            relations,
             notes,
             too_large,
             too_large_count,
@@ -192,8 +231,13 @@ impl Display for RelatedOutput {
             writeln!(f, "About {object}")?;
         }
         passage(f, text, *cut, name)?;
-        for SurroundingNote { name, relation, text, cut } in notes {
-            writeln!(f, "\n## {name}: {relation}")?;
+        for SurroundingNote { name, relation, topic, similarity, text, cut } in notes {
+            write!(f, "\n## {name}: {relation}")?;
+            match (topic, similarity) {
+                (Some(topic), _) => writeln!(f, " through {topic}")?,
+                (None, Some(similarity)) => writeln!(f, " {similarity:.2}")?,
+                (None, None) => writeln!(f)?,
+            }
             passage(f, text, *cut, name)?;
         }
         writeln!(
@@ -202,7 +246,11 @@ impl Display for RelatedOutput {
             output_text::counted(notes.len(), "note")
         )?;
         if notes.is_empty() && *too_large_count == 0 {
-            f.write_str("No note that matches the filter is its parent, child, sibling or referring note. Set `body_links` to include notes that link to it in their text, or call `tree` to follow all links.\n")?;
+            f.write_str(if relations == "structure" {
+                "No note that matches the filter is its parent, child, sibling or referring note. Set `relations` to `auto` to follow links, folders, topics and similar texts too.\n"
+            } else {
+                "No note that matches the filter is linked with it, shares its folder or a topic, or is known to be similar.\n"
+            })?;
         }
         if *too_large_count > 0 {
             let named: Vec<String> =

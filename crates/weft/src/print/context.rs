@@ -83,6 +83,7 @@ fn ledger_within(
         estimator,
         packing,
         passages,
+        relations: _,
     } = answer;
     let is_classic = PackingProfile::try_from(*packing) == Ok(PackingProfile::Classic);
     let mut out = String::new();

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use weft_proto::noteweft::v1::{FocusNote, RelatedNote, RelatedResponse, Relation, SkippedNote};
+use weft_proto::noteweft::v1::{
+    FocusNote, RelatedNote, RelatedResponse, Relation, RelationSet, SkippedNote,
+};
 
 use super::next;
 use super::text::{
@@ -79,7 +81,7 @@ fn related_note(rank: usize, note: &RelatedNote) -> String {
     let _ = writeln!(
         out,
         "    {} {}",
-        paint(FAINT_TITLE, words(note.relation())),
+        paint(FAINT_TITLE, &reason(note)),
         paint(DIM, &format!("· {}", about.join(" · ")))
     );
     out.push_str(&excerpt(&note.title, &note.details, "    "));
@@ -108,7 +110,7 @@ fn excerpt(title: &str, details: &str, indent: &str) -> String {
 }
 
 /// Formats the ledger: the cost, the notes that did not fit, and the next command.
-pub(crate) fn related_ledger(answer: &RelatedResponse, body_links: bool, hint: &Hint) -> String {
+pub(crate) fn related_ledger(answer: &RelatedResponse, hint: &Hint) -> String {
     let RelatedResponse {
         focus_note,
         related_notes,
@@ -122,11 +124,16 @@ pub(crate) fn related_ledger(answer: &RelatedResponse, body_links: bool, hint: &
         generation: _,
         rendered: _,
         warnings: _,
+        relations: _,
     } = answer;
     let share = if *budget == 0 { 0.0 } else { *used as f64 / *budget as f64 };
     let notes = counted(related_notes.len() as u64, "related note", "related notes");
+    let by = match answer.relations() {
+        RelationSet::Structure => " by structure only",
+        RelationSet::Auto | RelationSet::Unspecified => "",
+    };
     let mut out = format!(
-        "\n{} {notes}, {} of {}; {} more for the note itself\n",
+        "\n{} {notes}{by}, {} of {}; {} more for the note itself\n",
         paint(FAINT_TITLE, &bar(share)),
         grouped(*used),
         counted(*budget, "token", "tokens"),
@@ -151,11 +158,19 @@ pub(crate) fn related_ledger(answer: &RelatedResponse, body_links: bool, hint: &
         );
     }
     let is_alone = related_notes.is_empty() && skipped.is_empty() && *budget > 0;
-    if let (true, false, Some(FocusNote { uri, .. })) = (is_alone, body_links, focus_note) {
-        let why = "It has no parent, child, sibling or referring note. --body-links includes notes that link to it in their text; `tree` follows all links.";
+    if let (true, Some(FocusNote { uri, .. })) = (is_alone, focus_note) {
+        let (why, command) = match answer.relations() {
+            RelationSet::Structure => (
+                "It has no parent, child, sibling or referring note. --relations auto follows links, folders, topics and similar texts too.",
+                hint.command("related", &[uri], &["--relations", "auto"]),
+            ),
+            RelationSet::Auto | RelationSet::Unspecified => (
+                "No note is linked with it, shares its folder or a topic, or is known to be similar.",
+                hint.command("get", &[uri], &[]),
+            ),
+        };
         let _ = writeln!(out, "{}", paint(DIM, why));
-        let linked = hint.command("related", &[uri], &["--body-links"]);
-        out.push_str(&next(&[&linked, &hint.command("tree", &[uri], &[])]));
+        out.push_str(&next(&[&command]));
         return out;
     }
     match (resume_token, related_notes.first(), focus_note) {
@@ -169,6 +184,19 @@ pub(crate) fn related_ledger(answer: &RelatedResponse, body_links: bool, hint: &
         (_, None, None) => {}
     }
     out
+}
+
+/// Returns why a note is related, in words for people.
+fn reason(note: &RelatedNote) -> String {
+    let relation = words(note.relation());
+    match (&note.topic, note.similarity, note.in_folder) {
+        (Some(topic), _, _) => format!("{relation} {}", harmless(&topic.title)),
+        (None, Some(similarity), _) => format!("{relation} {similarity:.2}"),
+        (None, None, true) if note.relation() != Relation::SameFolder => {
+            format!("{relation} in its folder")
+        }
+        (None, None, _) => relation.to_owned(),
+    }
 }
 
 /// Returns a relation in words for people.
@@ -193,6 +221,11 @@ const fn words(relation: Relation) -> &'static str {
         Relation::ObjectParentSiblingChild => "cousin of its object",
         Relation::NoteInReferringContextualPath => "ancestor of a referring note",
         Relation::ReferringCousin => "sibling of a referring note",
+        Relation::Linked => "linked from it",
+        Relation::LinkedFrom => "links to it",
+        Relation::TopicSibling => "shares the topic",
+        Relation::Similar => "similar",
+        Relation::SameFolder => "near it in its folder",
     }
 }
 
@@ -268,7 +301,7 @@ mod tests {
         let skipped =
             |n: usize| SkippedNote { uri: format!("n{n}"), tokens: 9, ..SkippedNote::default() };
         let hint = Hint::daemon(None);
-        let whole = plain(&related_ledger(&answer(), false, &hint));
+        let whole = plain(&related_ledger(&answer(), &hint));
         assert!(
             whole.contains("█████      1 related note, 1,270 of 2,540 tokens; 30 more for"),
             "{whole}"
@@ -279,14 +312,14 @@ mod tests {
             resume_token: Some("3.ab.9".into()),
             ..answer()
         };
-        let cut = plain(&related_ledger(&cut, false, &hint));
+        let cut = plain(&related_ledger(&cut, &hint));
         assert!(
             cut.contains("\ntoo large        n0 (9) · n1 (9)")
                 && cut.contains("n4 (9) · 2 more\n")
                 && cut.ends_with(" --resume 3.ab.9\n"),
             "{cut}"
         );
-        let empty = plain(&related_ledger(&RelatedResponse::default(), false, &hint));
+        let empty = plain(&related_ledger(&RelatedResponse::default(), &hint));
         assert!(empty.contains("0 related notes, 0 of 0 tokens"), "{empty}");
     }
 }

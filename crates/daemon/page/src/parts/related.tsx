@@ -2,7 +2,7 @@
 
 import { requiredInteger, neighborAddress, paramsKey, type IntegerParam } from "../address";
 import { useAnswer } from "../use-answer";
-import { Relation, type RelatedNote } from "../contract/noteweft/v1/graph_pb";
+import { Relation, RelationSet, type RelatedNote } from "../contract/noteweft/v1/graph_pb";
 import { graph } from "../daemon";
 import { count, counted } from "../text";
 import { Failed, Waiting } from "./failure";
@@ -53,11 +53,32 @@ function relationName(relation: Relation): string {
       return "ancestor of a referring note";
     case Relation.REFERRING_COUSIN:
       return "sibling of a referring note";
+    case Relation.LINKED:
+      return "linked from it";
+    case Relation.LINKED_FROM:
+      return "links to it";
+    case Relation.TOPIC_SIBLING:
+      return "shares a topic";
+    case Relation.SIMILAR:
+      return "similar";
+    case Relation.SAME_FOLDER:
+      return "near it in its folder";
   }
 }
 
-/** Inline links alone do not make notes related. */
-const NONE = "It has no parent, child, sibling or referring note.";
+/** Returns why a note is related, as far as the name of its relation does not say it. */
+function detail(note: RelatedNote): string {
+  if (note.topic !== undefined) return ` shares ${note.topic.title}`;
+  if (note.similarity !== undefined) return ` similarity ${note.similarity.toFixed(2)}`;
+  return note.inFolder && note.relation !== Relation.SAME_FOLDER ? " in its folder" : "";
+}
+
+/** Said if no list of any kind has a note. */
+const NONE: Record<RelationSet, string> = {
+  [RelationSet.UNSPECIFIED]: "No note is related to it.",
+  [RelationSet.AUTO]: "No note is linked with it, shares its folder or a topic, or is known to be similar.",
+  [RelationSet.STRUCTURE]: "It has no parent, child, sibling or referring note; other relations are disabled by the setting related.relations.",
+};
 
 export function Related({ uri, params }: { uri: string; params: URLSearchParams }) {
   const ask = async (signal: AbortSignal) => graph.related({ focus: uri, budget: BigInt(requiredInteger(params, BUDGET)) }, { signal });
@@ -84,6 +105,7 @@ export function Related({ uri, params }: { uri: string; params: URLSearchParams 
                 <small>{note.relation === answer.relatedNotes[nth - 1]?.relation ? "" : relationName(note.relation)}</small>
                 <span>
                   <a href={neighborAddress(note.uri, params)} dir="auto">{note.title}</a>
+                  {detail(note) !== "" && <small>{detail(note)}</small>}
                   {note.alsoRelations.length > 0 && <small> also {note.alsoRelations.map(relationName).join(", ")}</small>}
                 </span>
                 <small title={note.truncated ? "Its text is cut" : undefined}>
@@ -105,7 +127,7 @@ export function Related({ uri, params }: { uri: string; params: URLSearchParams 
               {answer.skipped.length > 5 && " …"}
             </p>
           )}
-          {answer.resumeToken === undefined && answer.skipped.length === 0 && <p class="faint">{answer.relatedNotes.length === 0 ? NONE : "There are no more related notes."}</p>}
+          {answer.resumeToken === undefined && answer.skipped.length === 0 && <p class="faint">{answer.relatedNotes.length === 0 ? NONE[answer.relations] : "There are no more related notes."}</p>}
         </>
       )}
     </section>

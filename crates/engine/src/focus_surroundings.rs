@@ -1,0 +1,226 @@
+//! Surroundings of a focus note in a snapshot: its links, folder, topics, and similar notes.
+
+use std::cell::{Cell, OnceCell};
+use std::collections::HashSet;
+
+use weft_graph::doughnut::{FolderSiblings, Surroundings};
+use weft_graph::topics::{SiblingRequest, TopicNote, topic_notes};
+use weft_graph::walk::Direction;
+use weft_index::notes::FolderPlace;
+use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
+use weft_index::{Snapshot, Vectors};
+use weft_model::{LinkSource, NoteId, NoteMap, NoteSet, Stop};
+
+use crate::EngineError;
+use crate::search::topics::ontology_around;
+use crate::settings::TopicSettings;
+
+/// Number of other notes and folders up to which a folder is read as a parent. A larger folder is a place of storage: the next note by name is seldom about the same thing.
+const MAX_FOLDER_SIBLINGS: usize = 40;
+
+/// Maximum number of notes taken from a larger folder.
+const MAX_FROM_CROWDED_FOLDER: usize = 10;
+
+/// Maximum number of similar notes: the list ends before it becomes a list of everything.
+const MAX_SIMILAR: usize = 20;
+
+/// Number of nearest chunks whose notes are compared with the focus note.
+const N_NEAREST_CHUNKS: usize = 100;
+
+/// Maximum number of chunks of one note that represent its text.
+const MAX_OWN_CHUNKS: usize = 256;
+
+/// Share of all notes beyond which a linked note says little about the notes that link to it.
+const HUB_SHARE: f64 = 0.1;
+
+/// Number of linking notes up to which a note is not a hub, however small the vault.
+const MIN_HUB_LINKS: f64 = 20.0;
+
+/// Maximum number of topics, and of notes per topic.
+const MAX_TOPIC_FANOUT: usize = 300;
+
+/// The surroundings of a focus note, each part computed when it is first read.
+pub(crate) struct FocusSurroundings<'s> {
+    snapshot: &'s Snapshot,
+    vectors: Option<&'s Vectors>,
+    focus: NoteId,
+    passing: &'s NoteSet,
+    topics: &'s TopicSettings,
+    stop: &'s Stop,
+    linked: OnceCell<Vec<NoteId>>,
+    place: OnceCell<Option<FolderPlace>>,
+    topic_siblings: OnceCell<Vec<(NoteId, NoteId)>>,
+    similar: OnceCell<Vec<(NoteId, f64)>>,
+    failure: Cell<Option<EngineError>>,
+}
+
+impl<'s> FocusSurroundings<'s> {
+    /// Creates the surroundings of `focus`. Loading vectors are awaited until the soft deadline.
+    pub(crate) fn new(
+        snapshot: &'s Snapshot,
+        focus: NoteId,
+        passing: &'s NoteSet,
+        topics: &'s TopicSettings,
+        stop: &'s Stop,
+    ) -> Self {
+        let vectors = snapshot.vectors.as_ref();
+        Self {
+            snapshot,
+            vectors: vectors.map(|vectors| vectors.wait_loaded(stop.soft_deadline())),
+            focus,
+            passing,
+            topics,
+            stop,
+            linked: OnceCell::new(),
+            place: OnceCell::new(),
+            topic_siblings: OnceCell::new(),
+            similar: OnceCell::new(),
+            failure: Cell::new(None),
+        }
+    }
+
+    /// Returns the number of vectors of the focus note, which decides whether similar notes are found.
+    pub(crate) fn n_vectors(&self) -> usize {
+        self.vectors.map_or(0, |vectors| vectors.rows.of(self.focus).iter().flatten().count())
+    }
+
+    /// Returns the error that ended a computation, if any. The answer is incomplete then.
+    pub(crate) fn failure(&self) -> Result<(), EngineError> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn read_linked(&self) -> Vec<NoteId> {
+        let notes = &self.snapshot.notes;
+        let (Some(entry), Some(resolved)) = (notes.entry(self.focus), notes.resolved(self.focus))
+        else {
+            return Vec::new();
+        };
+        let of_source = |source: LinkSource| {
+            let links = entry.note.links.iter().zip(&resolved.targets);
+            links.filter(move |(link, _)| link.source == source).filter_map(|(_, target)| *target)
+        };
+        let mut seen = HashSet::from([self.focus]);
+        let mut linked: Vec<NoteId> = of_source(LinkSource::Typed)
+            .chain(of_source(LinkSource::Inline))
+            .filter(|target| notes.is_note(*target) && seen.insert(*target))
+            .collect();
+        // Stable: both parts remain in the order of the text.
+        linked.sort_by_key(|target| self.is_hub(*target));
+        linked
+    }
+
+    /// Returns true if so many notes link to a note, such as a property value, that it comes after the other linked notes.
+    #[expect(clippy::cast_precision_loss, reason = "a share of a number of notes")]
+    fn is_hub(&self, note: NoteId) -> bool {
+        let notes = &self.snapshot.notes;
+        let most = (notes.n_notes() as f64 * HUB_SHARE).max(MIN_HUB_LINKS);
+        f64::from(notes.graph().degrees(note).inbound) > most
+    }
+
+    fn folder_place(&self) -> Option<&FolderPlace> {
+        let read = || {
+            let notes = &self.snapshot.notes;
+            notes.folder_place(self.focus, MAX_FOLDER_SIBLINGS, MAX_FROM_CROWDED_FOLDER)
+        };
+        self.place.get_or_init(read).as_ref()
+    }
+
+    fn read_topic_siblings(&self) -> Vec<(NoteId, NoteId)> {
+        let TopicSettings { ontology_path, hub_min_degree, sibling_score, siblings_activate: _ } =
+            self.topics;
+        let ontology = ontology_around(self.snapshot, self.focus, ontology_path);
+        let request = SiblingRequest {
+            seed: self.focus,
+            direction: Direction::Out,
+            ontology: &ontology,
+            hub_min_degree: *hub_min_degree,
+            sibling_score: *sibling_score,
+            notes: self.passing,
+            max_fanout: MAX_TOPIC_FANOUT,
+        };
+        let graph = self.snapshot.notes.graph();
+        let mut found = topic_notes(graph, &request);
+        // A note that links to everything, such as a list of changes, shares topics by chance.
+        let score = |found: &TopicNote| {
+            found.score / f64::from(graph.degrees(found.note).outgoing).ln_1p().max(1.0)
+        };
+        // Stable: ties remain in order of uri.
+        found.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        found.into_iter().map(|found| (found.note, found.topic)).collect()
+    }
+
+    fn find_similar(&self) -> Result<Vec<(NoteId, f64)>, EngineError> {
+        let Some(vectors) = self.vectors else { return Ok(Vec::new()) };
+        let Some(own) = mean_vector(vectors, self.focus) else { return Ok(Vec::new()) };
+        self.stop.check()?;
+        // The focus note's own chunks are the nearest ones.
+        let n_chunks = N_NEAREST_CHUNKS + self.n_vectors().min(MAX_OWN_CHUNKS);
+        let chunks = vectors.index.nearest(&own, n_chunks, self.passing)?;
+        self.stop.check()?;
+        let mut best: NoteMap<f64> = NoteMap::default();
+        for ChunkHit { note, .. } in chunks {
+            if note != self.focus && !best.contains_key(&note) {
+                let similarity = mean_vector(vectors, note).map_or(0.0, |it| dot(&own, &it));
+                best.insert(note, similarity);
+            }
+        }
+        let graph = self.snapshot.notes.graph();
+        let mut similar: Vec<(NoteId, f64)> = best.into_iter().collect();
+        similar.sort_unstable_by(|(a, x), (b, y)| {
+            y.total_cmp(x).then_with(|| graph.uri(*a).cmp(graph.uri(*b)))
+        });
+        similar.truncate(MAX_SIMILAR);
+        Ok(similar)
+    }
+}
+
+impl Surroundings for FocusSurroundings<'_> {
+    fn linked(&self) -> &[NoteId] {
+        self.linked.get_or_init(|| self.read_linked())
+    }
+
+    fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
+        match self.folder_place()? {
+            FolderPlace::Siblings { before, after } => Some(FolderSiblings { before, after }),
+            FolderPlace::Crowded { following: _ } => None,
+        }
+    }
+
+    fn topic_siblings(&self) -> &[(NoteId, NoteId)] {
+        self.topic_siblings.get_or_init(|| self.read_topic_siblings())
+    }
+
+    fn similar(&self) -> &[(NoteId, f64)] {
+        self.similar.get_or_init(|| {
+            self.find_similar().unwrap_or_else(|error| {
+                self.failure.set(Some(error));
+                Vec::new()
+            })
+        })
+    }
+
+    fn same_folder(&self) -> &[NoteId] {
+        match self.folder_place() {
+            Some(FolderPlace::Crowded { following }) => following,
+            Some(FolderPlace::Siblings { .. }) | None => &[],
+        }
+    }
+}
+
+/// Returns the mean of a note's vectors, scaled to length one; `None` without vectors.
+fn mean_vector(vectors: &Vectors, note: NoteId) -> Option<Vec<f32>> {
+    let rows = vectors.rows.of(note).iter().flatten().take(MAX_OWN_CHUNKS);
+    let of_rows = rows.filter_map(|row: &RowId| vectors.index.vector(*row));
+    let mut mean = vec![0.0_f32; vectors.index.dimension()];
+    for vector in of_rows {
+        mean.iter_mut().zip(vector).for_each(|(sum, part)| *sum += part);
+    }
+    let length = mean.iter().map(|part| part * part).sum::<f32>().sqrt();
+    (length > f32::EPSILON).then(|| mean.into_iter().map(|part| part / length).collect())
+}
+
+/// Returns the cosine of two vectors of length one, in `0.0..=1.0`.
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    let sum: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+    f64::from(sum).clamp(0.0, 1.0)
+}

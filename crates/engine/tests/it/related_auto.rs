@@ -1,0 +1,291 @@
+//! Related notes by links, folders, topics and similar texts.
+
+use std::path::Path;
+
+use weft_engine::context::FocusSource;
+use weft_engine::doughnut::Budget;
+use weft_engine::{
+    Engine, EngineError, EngineSettings, Filter, RelatedAnswer, RelatedRequest, RelatedSettings,
+    RelationSet,
+};
+use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
+use weft_model::id::folder_of;
+use weft_model::{NoteId, Tokens};
+
+use crate::Vault;
+use crate::context::request;
+use crate::related::around;
+
+fn auto(focus: &str) -> RelatedRequest {
+    RelatedRequest { relations: Some(RelationSet::Auto), ..around(focus) }
+}
+
+/// `Relation uri` of each related note, with its reason in brackets.
+fn found(answer: &RelatedAnswer) -> Vec<String> {
+    let view = answer.view();
+    let line = |note: &weft_engine::doughnut::NoteView<'_>| {
+        let reason = match (&note.topic, note.similarity, note.in_folder) {
+            (Some(topic), None, false) => format!(" [{}]", topic.uri),
+            (None, Some(similarity), false) => format!(" [{similarity:.2}]"),
+            (None, None, true) => " [folder]".to_owned(),
+            _ => String::new(),
+        };
+        format!("{} {}{reason}", note.relation, note.link.uri)
+    };
+    view.related_notes.iter().map(line).collect()
+}
+
+#[test]
+fn links_count_in_both_directions_in_the_order_of_the_text() {
+    let vault = Vault::new(
+        "=== a/hub.md\n---\nsee: \"[[d/typed]]\"\n---\nTo [[c/z]], [[c/a]] and again [[c/z]], [[missing]], [[a/hub]].\n\
+         === b/back.md\nBack to [[a/hub]].\n\
+         === c/a.md\nA\n\
+         === c/z.md\nZ and [[a/hub]]\n\
+         === d/typed.md\nT\n",
+    );
+    let answer = vault.engine.related(&auto("a/hub")).unwrap();
+    assert_eq!(found(&answer), ["Linked d/typed", "Linked c/z", "Linked c/a", "LinkedFrom b/back"]);
+    assert_eq!(answer.relations, RelationSet::Auto);
+    let structure = RelatedRequest { relations: Some(RelationSet::Structure), ..auto("a/hub") };
+    let structure = vault.engine.related(&structure).unwrap();
+    assert!(found(&structure).is_empty());
+    assert_eq!(structure.relations, RelationSet::Structure);
+}
+
+#[test]
+fn folder_without_a_note_is_a_parent_for_siblings_only() {
+    let vault = Vault::new(
+        "=== index.md\n# Root\n\
+         === a.md\nA\n\
+         === trip/day 1.md\n1\n\
+         === trip/day 2.md\n2\n\
+         === trip/day 10.md\n10\n\
+         === trip/maps/index.md\nMaps\n\
+         === trip/maps/north.md\nN\n\
+         === trip/photos/one.md\nP\n\
+         === trip/elsewhere.md\n---\nup: \"[[a]]\"\n---\nE\n",
+    );
+    let of = |focus: &str| found(&vault.engine.related(&auto(focus)).unwrap());
+    assert_eq!(
+        of("trip/day 2"),
+        [
+            "Parent index",
+            "PriorSibling trip/day 1 [folder]",
+            "YoungerSibling trip/day 10 [folder]",
+            "YoungerSibling trip/maps/index [folder]"
+        ],
+        "natural order; the folder note of a folder is a sibling, notes with a parent of their own are not"
+    );
+    assert_eq!(
+        of("trip/maps/index")[..3],
+        [
+            "Parent index".to_owned(),
+            "Child trip/maps/north".to_owned(),
+            "PriorSibling trip/day 10 [folder]".to_owned()
+        ],
+        "a folder note stands for its folder"
+    );
+    assert_eq!(
+        of("trip/maps/north")[..2],
+        ["Parent trip/maps/index", "NoteInContextualPath index"],
+        "a folder note is the parent of its folder"
+    );
+    assert_eq!(of("trip/photos/one"), ["Parent index"], "the folder itself is no result");
+    let siblings = vault.engine.related(&auto("trip/day 2")).unwrap();
+    let view = siblings.view();
+    assert_eq!(view.focus_note.prior_siblings.len(), 1);
+    assert_eq!(view.focus_note.younger_siblings.len(), 2);
+}
+
+#[test]
+fn crowded_folder_is_not_read_as_a_parent() {
+    let files: String = (0..60).map(|n| format!("=== notes/n{n:02}.md\nNote {n}\n")).collect();
+    let vault = Vault::new(&files);
+    let of = |focus: &str| found(&vault.engine.related(&auto(focus)).unwrap());
+    let expected: Vec<String> =
+        (31..41).map(|n| format!("SameFolder notes/n{n:02} [folder]")).collect();
+    assert_eq!(of("notes/n30"), expected, "without vectors, the next notes by path");
+    assert_eq!(of("notes/n59")[0], "SameFolder notes/n00 [folder]");
+    let vault = Vault::with_vectors(&files);
+    let similar = found(&vault.engine.related(&auto("notes/n30")).unwrap());
+    assert!(similar.iter().all(|line| line.starts_with("Similar ")), "{similar:?}");
+    assert_eq!(similar.len(), 20);
+}
+
+#[test]
+fn shared_topics_add_up() {
+    let mut files: String =
+        ["tea", "cup"].map(|topic| format!("=== t/{topic}.md\n{topic}\n")).concat();
+    for n in 0..7 {
+        files +=
+            &format!("=== n{n}/x.md\n[[t/tea]] {}\n", if n % 3 == 0 { "[[t/cup]]" } else { "" });
+    }
+    for n in 7..12 {
+        files += &format!("=== n{n}/x.md\n[[t/cup]]\n");
+    }
+    let vault = Vault::new(&files);
+    let of = |focus: &str| found(&vault.engine.related(&auto(focus)).unwrap());
+    let n0 = of("n0/x");
+    assert_eq!(n0[..2], ["Linked t/tea", "Linked t/cup"]);
+    assert_eq!(
+        n0[2..5],
+        ["TopicSibling n3/x [t/tea]", "TopicSibling n6/x [t/tea]", "TopicSibling n1/x [t/tea]"],
+        "two topics, then the smaller one"
+    );
+}
+
+#[test]
+fn similar_notes_close_the_list() {
+    let vault = Vault::with_vectors(
+        "=== a/one.md\naaaa bbbb\n=== b/two.md\naaaa bbbc\n=== c/three.md\nzzzz\n=== d/four.md\naaab bbbb\n",
+    );
+    let answer = vault.engine.related(&auto("a/one")).unwrap();
+    let found = found(&answer);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(
+        found,
+        ["Similar b/two [0.91]", "Similar d/four [0.90]", "Similar c/three [0.07]"],
+        "by the letters of title and text"
+    );
+    let filter = Filter { paths: vec!["b".into()], ..Filter::default() };
+    let filtered = vault.engine.related(&RelatedRequest { filter, ..auto("a/one") }).unwrap();
+    assert_eq!(self::found(&filtered).len(), 1);
+}
+
+#[test]
+fn pages_join_to_one_answer() {
+    let vault = Vault::with_vectors(
+        "=== f/a.md\n[[b]] [[g/c]]\n=== f/b.md\nabc\n=== f/d.md\nabd\n=== g/c.md\n[[f/a]] abe\n=== g/e.md\n[[f/a]]\n=== g/f.md\nzz\n",
+    );
+    let whole = found(&vault.engine.related(&auto("f/a")).unwrap());
+    let mut joined = Vec::new();
+    let mut request = RelatedRequest { budget: Budget::Related(Tokens::new(1)), ..auto("f/a") };
+    for _ in 0..20 {
+        let page = vault.engine.related(&request).unwrap();
+        joined.extend(found(&page));
+        match page.resume_token {
+            Some(resume_token) => request = RelatedRequest { resume_token, ..request },
+            None => break,
+        }
+    }
+    assert_eq!(joined, whole);
+    let first = vault
+        .engine
+        .related(&RelatedRequest { budget: Budget::Related(Tokens::new(1)), ..auto("f/a") });
+    let mixed = RelatedRequest {
+        relations: Some(RelationSet::Structure),
+        resume_token: first.unwrap().resume_token.unwrap(),
+        ..auto("f/a")
+    };
+    let refused = vault.engine.related(&mixed).err();
+    assert!(
+        matches!(refused, Some(EngineError::InvalidArgument { field: "resume_token", .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn setting_decides_unless_the_request_does() {
+    let vault = Vault::new("=== a.md\n[[b]]\n=== b.md\nB\n");
+    let settings =
+        RelatedSettings { relations: RelationSet::Structure, ..RelatedSettings::default() };
+    let engine = vault.engine.clone().with_related(settings);
+    let used = |engine: &Engine, relations| {
+        let answer = engine.related(&RelatedRequest { relations, ..auto("a") }).unwrap();
+        (answer.relations, answer.found.related_notes.len())
+    };
+    assert_eq!(used(&vault.engine, None), (RelationSet::Auto, 1));
+    assert_eq!(used(&engine, None), (RelationSet::Structure, 0));
+    assert_eq!(used(&engine, Some(RelationSet::Auto)), (RelationSet::Auto, 1));
+}
+
+#[test]
+fn context_of_a_focus_uses_the_same_relations() {
+    let vault = Vault::new("=== x/a.md\n[[y/b]]\n=== y/b.md\nB\n=== z/c.md\n[[x/a]]\n");
+    let of = |relations| {
+        let focus = FocusSource { name: "x/a".into(), relations, ..FocusSource::default() };
+        let answer = vault
+            .engine
+            .context(&weft_engine::context::ContextRequest { focus: Some(focus), ..request() });
+        let answer = answer.unwrap();
+        let items: Vec<(String, String)> = answer
+            .items
+            .iter()
+            .map(|item| (item.item.uri.to_string(), item.item.relation.clone().unwrap_or_default()))
+            .collect();
+        (answer.summary.relations, items)
+    };
+    let pair = |uri: &str, relation: &str| (uri.to_owned(), relation.to_owned());
+    assert_eq!(
+        of(None),
+        (
+            Some(RelationSet::Auto),
+            vec![pair("x/a", "Self"), pair("y/b", "Linked"), pair("z/c", "LinkedFrom")]
+        )
+    );
+    assert_eq!(
+        of(Some(RelationSet::Structure)),
+        (Some(RelationSet::Structure), vec![pair("x/a", "Self")])
+    );
+}
+
+/// Returns an engine without vectors over a folder that is only read.
+fn open(root: &Path, store: &Path) -> Engine {
+    let settings = IndexSettings {
+        store: store.to_owned(),
+        vaults: vec![VaultSettings { name: "vault".into(), root: root.to_owned() }],
+        watch: WatchOptions { enabled: false, ..WatchOptions::default() },
+        ..IndexSettings::default()
+    };
+    let indexer = Indexer::open(settings, None, None).unwrap();
+    Engine::new(indexer.reader(), EngineSettings::default())
+}
+
+#[test]
+fn note_with_a_link_or_a_neighbor_has_related_notes_at_600_tokens() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared = root.join("../shared/data/vaults");
+    let mut vaults = vec![root.join("examples/timekeeping")];
+    for name in ["eips", "foam-docs", "logseq-docs", "tasks-docs"] {
+        vaults.extend(Some(shared.join(name)).filter(|path| path.is_dir()));
+    }
+    for vault in vaults {
+        let store = tempfile::tempdir().unwrap();
+        let engine = open(&vault, &store.path().join("store"));
+        let snapshot = engine.snapshot();
+        let notes = &snapshot.notes;
+        let graph = notes.graph();
+        let all: Vec<(NoteId, String)> =
+            notes.summaries().map(|(id, summary)| (id, summary.path.to_owned())).collect();
+        let mut n_related = 0;
+        for (id, path) in &all {
+            let request = RelatedRequest {
+                budget: Budget::Related(Tokens::new(600)),
+                estimator: None,
+                ..auto(graph.uri(*id).as_str())
+            };
+            let answer = engine.related(&request).unwrap();
+            let linked = graph.outgoing(*id).iter().chain(graph.inbound(*id));
+            let is_linked = linked
+                .map(|half| half.other)
+                .any(|other| other != *id && !graph.is_placeholder(other));
+            let in_folder = |(other, near): &(NoteId, String)| {
+                other != id && folder_of(near) == folder_of(path)
+            };
+            let has_neighbor = is_linked || all.iter().any(in_folder);
+            assert!(
+                !has_neighbor || !answer.found.related_notes.is_empty(),
+                "{}: {path} has no related notes",
+                vault.display()
+            );
+            n_related += usize::from(!answer.found.related_notes.is_empty());
+        }
+        assert!(
+            n_related * 10 >= all.len() * 9,
+            "{}: {n_related} of {}",
+            vault.display(),
+            all.len()
+        );
+    }
+}

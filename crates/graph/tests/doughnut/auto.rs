@@ -1,0 +1,149 @@
+//! Relations beyond those of the design text: links, folders, topics and similar texts.
+
+use weft_graph::doughnut::{Reason, Relation};
+use weft_testkit::Notebook;
+use weft_testkit::doughnut_model::ModelSurroundings;
+
+use crate::fixed_surroundings::FixedSurroundings;
+use crate::request_builder::around;
+
+/// Notes without any place, some with links.
+fn flat() -> Notebook {
+    Notebook::drawn(
+        "fern ~> moss\nmoss\nivy ~> fern, moss, reed\nreed ~> fern\nsedge\nrush\npeat\nbog ~> fern",
+    )
+}
+
+/// Surroundings of notes named by their uris.
+fn surroundings(
+    notebook: &Notebook,
+    linked: &[&str],
+    topic: Option<(&str, &str)>,
+    similar: &[(&str, f64)],
+) -> FixedSurroundings {
+    let at = |uri: &&str| notebook.find(uri);
+    let around = ModelSurroundings {
+        linked: linked.iter().map(at).collect(),
+        topic_siblings: topic.iter().map(|(note, topic)| (at(note), at(topic))).collect(),
+        similar: similar.iter().map(|(note, score)| (at(note), *score)).collect(),
+        ..ModelSurroundings::default()
+    };
+    FixedSurroundings::of(notebook, &around)
+}
+
+#[test]
+fn note_without_place_has_links_topics_and_similar_notes_around_it() {
+    let notebook = flat();
+    let near = surroundings(
+        &notebook,
+        &["moss"],
+        Some(("sedge", "moss")),
+        &[("fern", 1.0), ("rush", 0.75), ("moss", 0.5)],
+    );
+    let found = around(&notebook, "fern").surroundings(&near).run();
+    assert_eq!(
+        found.related,
+        [
+            "Linked moss +Similar",
+            "LinkedFrom bog",
+            "LinkedFrom reed",
+            "LinkedFrom ivy",
+            "TopicSibling sedge",
+            "Similar rush"
+        ],
+        "the linking notes with few links come first, the focus note is not related to itself"
+    );
+    let reasons: Vec<Option<Reason>> =
+        found.answer.related_notes.iter().map(|note| note.reason).collect();
+    let topic = notebook.id(notebook.find("moss"));
+    assert_eq!(
+        reasons,
+        [None, None, None, None, Some(Reason::Topic(topic)), Some(Reason::Similarity(0.75))]
+    );
+    let structure = around(&notebook, "fern").run();
+    assert!(structure.related.is_empty(), "{:?}", structure.related);
+}
+
+#[test]
+fn relations_of_the_design_text_come_first_in_their_level() {
+    let notebook = Notebook::drawn(
+        "garden\n  bed\n    moss\n    fern -> shade ~> sedge, rush\n    ivy\n  pond ~> fern\nshade\nsedge\nrush",
+    );
+    let near = surroundings(&notebook, &["sedge", "rush"], None, &[("pond", 0.5)]);
+    let found = around(&notebook, "fern").surroundings(&near).run();
+    assert_eq!(
+        found.related,
+        [
+            "Parent bed +NoteInContextualPath",
+            "Object shade",
+            "Linked sedge",
+            "Linked rush",
+            "PriorSibling moss",
+            "YoungerSibling ivy",
+            "LinkedFrom pond +ParentSibling +Similar",
+            "NoteInContextualPath garden"
+        ]
+    );
+    let plain = FixedSurroundings::default();
+    let unlinked =
+        Notebook::drawn("garden\n  bed\n    moss\n    fern -> shade\n    ivy\n  pond\nshade");
+    assert_eq!(
+        around(&unlinked, "fern").surroundings(&plain).run(),
+        around(&unlinked, "fern").run(),
+        "a notebook without links in texts"
+    );
+}
+
+#[test]
+fn folder_siblings_replace_those_of_the_graph_and_fill_the_lists() {
+    let notebook = Notebook::drawn("root\n  a\n  fern\n  moss\n  z");
+    let at = |uri: &str| notebook.find(uri);
+    let folder = Some((vec![at("a")], vec![at("moss")]));
+    let near =
+        FixedSurroundings::of(&notebook, &ModelSurroundings { folder, ..Default::default() });
+    let found = around(&notebook, "fern").surroundings(&near).run();
+    assert_eq!(
+        found.related,
+        ["Parent root +NoteInContextualPath", "PriorSibling a", "YoungerSibling moss"]
+    );
+    assert_eq!((found.prior, found.younger), (vec!["a".to_owned()], vec!["moss".to_owned()]));
+    assert_eq!(found.answer.related_notes[1].reason, Some(Reason::Folder));
+}
+
+#[test]
+fn large_folder_counts_only_without_similar_notes() {
+    let notebook = flat();
+    let lists = |similar: &[(&str, f64)]| {
+        let similar = similar.iter().map(|(uri, score)| (notebook.find(uri), *score)).collect();
+        let same_folder = vec![notebook.find("sedge"), notebook.find("rush")];
+        let around = ModelSurroundings { similar, same_folder, ..ModelSurroundings::default() };
+        FixedSurroundings::of(&notebook, &around)
+    };
+    let with =
+        |near: &FixedSurroundings| around(&notebook, "peat").surroundings(near).run().related;
+    assert_eq!(with(&lists(&[])), ["SameFolder sedge", "SameFolder rush"]);
+    assert_eq!(with(&lists(&[("moss", 0.5)])), ["Similar moss"]);
+}
+
+#[test]
+fn the_reason_of_a_note_is_paid_for() {
+    let notebook = Notebook::drawn("fern\nmoss\nivy");
+    let cost = |topic, similar: &[(&str, f64)]| {
+        let near = surroundings(&notebook, &[], topic, similar);
+        let found = around(&notebook, "fern").estimator(&Length).surroundings(&near).run();
+        found.answer.related_notes.iter().map(|note| note.tokens.get()).collect::<Vec<_>>()
+    };
+    let text = |parts: &[&str]| vec![parts.concat().len() as u64];
+    let topic = Relation::TopicSibling.name();
+    assert_eq!(cost(Some(("moss", "ivy")), &[]), text(&["[moss](moss)", topic, "[ivy](ivy)"]));
+    assert_eq!(cost(None, &[("moss", 0.5)]), text(&["[moss](moss)", "Similar", "0.50"]));
+}
+
+/// One token per byte.
+struct Length;
+
+impl weft_model::Estimator for Length {
+    fn estimate(&self, text: &str) -> weft_model::Tokens {
+        weft_model::Tokens::new(text.len() as u64)
+    }
+}

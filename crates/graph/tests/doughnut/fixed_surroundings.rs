@@ -1,0 +1,57 @@
+//! Surroundings of a focus note as plain lists.
+
+use weft_graph::doughnut::{FolderSiblings, Surroundings};
+use weft_model::NoteId;
+use weft_testkit::Notebook;
+use weft_testkit::doughnut_model::ModelSurroundings;
+
+/// The notes around a focus note.
+#[derive(Default)]
+pub(crate) struct FixedSurroundings {
+    pub(crate) linked: Vec<NoteId>,
+    pub(crate) folder: Option<(Vec<NoteId>, Vec<NoteId>)>,
+    pub(crate) topic_siblings: Vec<(NoteId, NoteId)>,
+    pub(crate) similar: Vec<(NoteId, f64)>,
+    pub(crate) same_folder: Vec<NoteId>,
+}
+
+impl FixedSurroundings {
+    /// Converts the surroundings of the reference model.
+    pub(crate) fn of(notebook: &Notebook, around: &ModelSurroundings) -> Self {
+        let ModelSurroundings { linked, folder, topic_siblings, similar, same_folder } = around;
+        let ids = |list: &[usize]| list.iter().map(|at| notebook.id(*at)).collect::<Vec<_>>();
+        Self {
+            linked: ids(linked),
+            folder: folder.as_ref().map(|(before, after)| (ids(before), ids(after))),
+            topic_siblings: topic_siblings
+                .iter()
+                .map(|(note, topic)| (notebook.id(*note), notebook.id(*topic)))
+                .collect(),
+            similar: similar.iter().map(|(note, score)| (notebook.id(*note), *score)).collect(),
+            same_folder: ids(same_folder),
+        }
+    }
+}
+
+impl Surroundings for FixedSurroundings {
+    fn linked(&self) -> &[NoteId] {
+        &self.linked
+    }
+
+    fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
+        let (before, after) = self.folder.as_ref()?;
+        Some(FolderSiblings { before, after })
+    }
+
+    fn topic_siblings(&self) -> &[(NoteId, NoteId)] {
+        &self.topic_siblings
+    }
+
+    fn similar(&self) -> &[(NoteId, f64)] {
+        &self.similar
+    }
+
+    fn same_folder(&self) -> &[NoteId] {
+        &self.same_folder
+    }
+}
