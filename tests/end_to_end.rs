@@ -5,6 +5,7 @@ mod descriptors;
 mod graph_walks;
 mod mcp;
 mod observability;
+mod open_note;
 mod path_confinement;
 mod server_behavior;
 mod web_page;

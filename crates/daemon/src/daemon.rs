@@ -446,7 +446,7 @@ impl Daemon {
                 usize::try_from(max_calls_per_connection.get()).ok(),
             )
             .layer(AdmissionLayer { credentials: credentials.subscribe(), metrics, rate_limiter })
-            .layer(WebLayer { metrics: Arc::new(text), mcp })
+            .layer(WebLayer { metrics: Arc::new(text), mcp, services: services.clone() })
             .add_routes(routes);
         let server = router.serve_with_incoming_shutdown(connections, async move {
             // An error means that the sender was dropped, which also ends the server.

@@ -11,7 +11,7 @@ use weft_engine::EngineError;
 use weft_index::StoreError;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
-use weft_indexer::{IndexError, WriteError};
+use weft_indexer::{FilePositionError, IndexError, WriteError};
 
 use crate::access::AccessRefusal;
 use crate::grpc_code::code_name;
@@ -163,6 +163,17 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
         }
         WriteError::Index(error) => of_index(error),
     }
+}
+
+/// Converts an error of a file that a person wants to open.
+pub(crate) fn of_file(error: &FilePositionError) -> Status {
+    with_reason(Code::FailedPrecondition, "FILE_SYSTEM", error.to_string())
+}
+
+/// Builds the status for a note whose vault is no longer configured.
+pub(crate) fn vault_removed(vault: &str) -> Status {
+    let text = format!("the vault `{vault}` is no longer served; try again in a moment");
+    with_reason(Code::Unavailable, "VAULT", text)
 }
 
 /// Returns whether a full disk is the cause of an error.

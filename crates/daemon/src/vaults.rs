@@ -139,6 +139,7 @@ impl Vaults {
             walk,
             context,
             tokens,
+            open: _,
             log: _,
             trace: _,
         } = config.settings.clone();
@@ -214,6 +215,14 @@ impl Vaults {
     #[must_use]
     pub const fn indexer(&self) -> &Indexer {
         &self.indexer
+    }
+
+    /// Returns the configured folder of a vault.
+    pub(crate) fn root(&self, vault: &str) -> Option<PathBuf> {
+        let config = self.config();
+        let mut vaults = config.settings.vaults.iter();
+        let found = vaults.find(|configured| configured.name() == vault)?;
+        Some(vault_settings(found).root)
     }
 
     /// Returns the settings in force.

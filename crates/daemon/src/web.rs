@@ -1,9 +1,10 @@
-//! HTTP endpoints beside gRPC on the daemon's port: the explorer page, gRPC-web, metrics, and the Model Context Protocol.
+//! HTTP endpoints beside gRPC on the daemon's port: the explorer page with images of the vaults, gRPC-web, metrics, and the Model Context Protocol.
 //!
 //! Any site shown in a browser can send requests to the port through that browser.
 //! Each request is therefore checked first: its host must be this machine, which a foreign name that resolves to this address (DNS rebinding) is not, and its origin, if any, must be that host.
 
 mod explorer_page;
+mod image_files;
 mod origin_check;
 mod response_filter;
 
@@ -21,6 +22,8 @@ use tower::{Layer, Service};
 
 use response_filter::{ResponseFilter, ResponseFilterLayer};
 
+use crate::services::Services;
+
 /// Path of the Prometheus metrics.
 const METRICS: &str = "/metrics";
 
@@ -31,6 +34,8 @@ pub(crate) struct WebLayer {
     pub(crate) metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// MCP endpoint.
     pub(crate) mcp: weft_mcp::HttpServer,
+    /// Services that read images of the vaults.
+    pub(crate) services: Services,
 }
 
 impl Layer<Routes> for WebLayer {
@@ -68,6 +73,12 @@ impl Service<Request<Body>> for Web {
             return Box::pin(async move { Ok(mcp.answer(request).await) });
         } else if request.method() == Method::GET && request.uri().path() == METRICS {
             return Box::pin(std::future::ready(Ok(metrics(&*self.layer.metrics))));
+        } else if request.method() == Method::GET && request.uri().path() == image_files::PATH {
+            let services = self.layer.services.clone();
+            let (head, _) = request.into_parts();
+            return Box::pin(async move {
+                Ok(image_files::answer(&services, head.uri.query(), &head.headers).await)
+            });
         } else if [Method::GET, Method::HEAD].contains(request.method()) {
             explorer_page::answer(request.uri().path(), request.headers())
         } else if !is_call(&request) {

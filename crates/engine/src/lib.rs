@@ -10,9 +10,11 @@ mod diff;
 mod error;
 mod estimators;
 mod export;
+mod facet_counts;
 mod filter;
 mod focus_surroundings;
 mod generation_cache;
+mod note_place;
 mod notes;
 mod page_token;
 mod pinned_snapshots;
@@ -42,8 +44,10 @@ pub use diff::{Diff, LinkChange, LinkChangeKind, NoteChange, NoteChangeKind, Not
 pub use error::EngineError;
 pub use estimators::Estimators;
 pub use export::{Export, ExportEdge, ExportNode};
+pub use facet_counts::{FacetCount, FacetsAnswer, FacetsRequest};
 pub use filter::{Comparison, Filter, PropertyMatch};
 use filter::{FilterCache, filter_cache};
+pub use note_place::{PlaceAnswer, PlaceRequest};
 pub use notes::{
     ListAnswer, ListRequest, ListedNote, NoteAnswer, NoteLink, NoteRef, NoteRequest, ResolveAnswer,
     ResolveRequest,

@@ -23,6 +23,7 @@ mod content_hash;
 mod coverage_report;
 mod deletion_guard;
 pub mod embed;
+mod file_position;
 mod file_watcher;
 mod index_settings;
 mod index_status;
@@ -42,17 +43,20 @@ mod startup;
 mod thread_priority;
 mod vault_changes;
 mod vault_files;
+mod vault_image;
 mod write_request;
 mod writer;
 
 pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
 pub use embed::Model;
+pub use file_position::{FilePosition, FilePositionError, file_position};
 pub use file_watcher::{WatchMode, WatchOptions};
 pub use index_settings::{IndexError, IndexSettings, Rescan, VaultSettings};
 pub use index_status::{
     FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState,
 };
 pub use indexer::Indexer;
+pub use vault_image::{ImageKind, VaultImage, VaultImageError, vault_image};
 pub use write_request::{
     Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,
 };

@@ -158,12 +158,34 @@ pub enum ScanError {
 /// Deterministic and ordered by path; the result for an area equals the full result restricted to that area.
 /// Fails if the root itself cannot be read. An unreadable file or folder below it is reported in the result, and the scan continues.
 pub fn scan(root: &Path, options: &ScanOptions, area: &ScanArea) -> Result<ScanResult, ScanError> {
+    scan_files(root, options, area, is_canvas)
+}
+
+/// Returns the paths of the files in the vault at `root` that `is_wanted` accepts and no rule excludes. The predicate is not asked about Markdown files.
+pub(crate) fn attachments(
+    root: &Path,
+    options: &ScanOptions,
+    is_wanted: FileKind,
+) -> Result<Vec<NotePath>, ScanError> {
+    Ok(scan_files(root, options, &ScanArea::WHOLE, is_wanted)?.canvases)
+}
+
+/// Returns true for the files that a scan lists besides the Markdown files.
+type FileKind = fn(&Path) -> bool;
+
+/// Scans `area` for Markdown files, and lists the files that `is_wanted` accepts.
+fn scan_files(
+    root: &Path,
+    options: &ScanOptions,
+    area: &ScanArea,
+    is_wanted: FileKind,
+) -> Result<ScanResult, ScanError> {
     let mut walk = VaultWalk::new(root, options)?;
     let mut level = vec![PendingFolder::top(walk.root.clone(), area.part())];
     while !level.is_empty() {
         let mut inner = Vec::new();
         for folders in level.chunks(FOLDERS_AT_ONCE) {
-            for (folder, listing) in folders.iter().zip(list(folders)) {
+            for (folder, listing) in folders.iter().zip(list(folders, is_wanted)) {
                 match listing.and_then(|listing| walk.folder(folder, listing)) {
                     Ok(folders) => inner.extend(folders),
                     Err(source) if folder.path == walk.root => {
@@ -337,10 +359,10 @@ impl FolderEntry {
     }
 
     /// Returns the kind of the entry, following links, with as few system calls as possible.
-    fn inspect(&self) -> std::io::Result<EntryKind> {
+    fn inspect(&self, is_wanted: FileKind) -> std::io::Result<EntryKind> {
         let is_markdown = is_markdown(&self.path);
         let other = |is_file: bool| {
-            if is_file && is_canvas(&self.path) { EntryKind::Canvas } else { EntryKind::Other }
+            if is_file && is_wanted(&self.path) { EntryKind::Attachment } else { EntryKind::Other }
         };
         match self.kind {
             Some(kind) if kind.is_dir() => return Ok(EntryKind::Folder),
@@ -366,18 +388,19 @@ impl FolderEntry {
 enum EntryKind {
     Folder,
     Markdown { facts: FileMetadata, is_regular: bool, has_other_names: bool },
-    Canvas,
+    Attachment,
     Other,
 }
 
 /// Lists `folders` and reads the metadata of their entries, in parallel if there are many.
 fn list(
     folders: &[PendingFolder],
+    is_wanted: FileKind,
 ) -> Vec<std::io::Result<(FolderListing, Vec<std::io::Result<EntryKind>>)>> {
     let listings = on_all_cores(folders, PendingFolder::list);
     let names: Vec<&FolderEntry> =
         listings.iter().flatten().flat_map(|listing| &listing.names).collect();
-    let mut kinds = on_all_cores(&names, |entry| entry.inspect()).into_iter();
+    let mut kinds = on_all_cores(&names, |entry| entry.inspect(is_wanted)).into_iter();
     let mut with_kinds = |listing: FolderListing| {
         let kinds = kinds.by_ref().take(listing.names.len()).collect();
         (listing, kinds)
@@ -482,7 +505,7 @@ impl VaultWalk {
                     };
                     self.skip(path, false, reason, !is_link);
                 }
-                Ok(EntryKind::Canvas) => {
+                Ok(EntryKind::Attachment) => {
                     let is_kept_out = self.kept_out(path, false, rules.as_deref()).is_some();
                     if !is_kept_out && self.is_included(path) {
                         let path = self.vault_path(path);

@@ -10,8 +10,8 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use crate::noteweft::v1::{
     BudgetUnit, Citations, Comparison, Connection, ContextMode, ContextOrder, Direction,
     EdgeSource, FileState, Limit, LinkChangeKind, LinkSource, MissReason, NoteChangeKind, NotePart,
-    OmissionReason, Origin, PackingProfile, PassageOutcome, Phase, Profile, Relation, RelationSet,
-    Rendering, SearchMode, Severity, SiblingKind, WatchState,
+    OmissionReason, OpenWith, Origin, PackingProfile, PassageOutcome, Phase, Profile, Relation,
+    RelationSet, Rendering, SearchMode, Severity, SiblingKind, WatchState,
 };
 
 /// An enum of the contract.
@@ -42,6 +42,7 @@ json_names! {
     EdgeSource "EDGE_SOURCE_" lower,
     FileState "FILE_STATE_" lower,
     OmissionReason "OMISSION_REASON_" lower,
+    OpenWith "OPEN_WITH_" lower,
     PackingProfile "PACKING_PROFILE_" lower,
     PassageOutcome "PASSAGE_OUTCOME_" lower,
     Limit "LIMIT_" lower,

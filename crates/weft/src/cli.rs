@@ -250,11 +250,14 @@ pub(crate) enum Command {
     /// Search notes.
     Search {
         /// Query, as one or several words. +term and +"a phrase" are required, -term is excluded (after --).
-        #[arg(required = true, value_name = "QUERY")]
+        #[arg(required_unless_present = "interactive", value_name = "QUERY")]
         query: Vec<String>,
-        /// Maximum number of hits.
-        #[arg(long, default_value_t = 10)]
-        limit: u32,
+        /// Search as you type, with a preview; Enter opens the note in your editor, F1 lists the keys.
+        #[arg(long, short, conflicts_with_all = ["explain", "snippets"])]
+        interactive: bool,
+        /// Maximum number of hits [default: 10, with --interactive 50].
+        #[arg(long)]
+        limit: Option<u32>,
         /// Retrievers to use.
         #[arg(long, value_enum, default_value_t)]
         mode: SearchModeArg,
@@ -299,6 +302,26 @@ pub(crate) enum Command {
         /// Maximum number of links, of backlinks and of children, up to 100,000.
         #[arg(long, value_name = "N", default_value_t = 1000)]
         max_links: u32,
+    },
+    /// Open a note in your editor, at a heading or block if one is named.
+    Open {
+        /// URI, path, link target or title, as one or several words; `#Heading` or `#^block` selects the line.
+        #[arg(required = true)]
+        note: Vec<String>,
+        /// Print the file, line and column instead; --format json also prints links for VS Code and Obsidian.
+        #[arg(long)]
+        print: bool,
+    },
+    /// Count the folders, tags and types of the notes that match a query, or of all notes.
+    Facets {
+        /// Query, as one or several words [default: all notes].
+        #[arg(value_name = "QUERY")]
+        query: Vec<String>,
+        /// Maximum number of folders, of tags and of types.
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: u32,
+        #[command(flatten)]
+        filter: FilterArgs,
     },
     /// List notes.
     List {

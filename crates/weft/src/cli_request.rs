@@ -4,11 +4,11 @@ use std::path::{Component, Path, PathBuf};
 
 use weft_model::id::without_markdown_extension;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, CyclesRequest, DeleteNoteRequest, DiffRequest, ExportRequest, Filter,
-    GetNoteRequest, ListNotesRequest, MoveNoteRequest, NeighborsRequest, OrphansRequest,
-    PathRequest, PutNoteRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, StatusRequest,
-    SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest, VaultStatus,
-    WhyNotRequest,
+    AssembleRequest, CyclesRequest, DeleteNoteRequest, DiffRequest, ExportRequest, FacetsRequest,
+    Filter, GetNoteRequest, ListNotesRequest, LocateNoteRequest, MoveNoteRequest, NeighborsRequest,
+    OrphansRequest, PathRequest, PutNoteRequest, RelatedRequest, ResolveLinkRequest, SearchRequest,
+    StatusRequest, SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
+    VaultStatus, WhyNotRequest,
 };
 
 use crate::cli::Global;
@@ -53,6 +53,7 @@ requests! {
     CyclesRequest: |it| of_filter(&mut it.filter);
     DiffRequest: |_| Vec::new();
     ExportRequest: |it| of_filter(&mut it.filter);
+    FacetsRequest: |it| of_filter(&mut it.filter);
     GetNoteRequest: |it| vec![&mut it.name];
     ListNotesRequest: |it| of_filter(&mut it.filter);
     NeighborsRequest: |it| with(&mut it.filter, [&mut it.note]);
@@ -68,6 +69,16 @@ requests! {
 }
 
 impl CliRequest for DeleteNoteRequest {
+    fn names_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.name]
+    }
+}
+
+impl CliRequest for LocateNoteRequest {
+    fn at_generation(self, global: &Global) -> Self {
+        Self { min_generation: global.min_generation, ..self }
+    }
+
     fn names_mut(&mut self) -> Vec<&mut String> {
         vec![&mut self.name]
     }

@@ -6,9 +6,9 @@ use serde::Serialize;
 use tonic::{Response, Status};
 use weft_graph::walk::export::ExportFormat;
 use weft_proto::noteweft::v1::{
-    ConfirmDeletionsRequest, DiffRequest, ExportRequest, FlushRequest, GetNoteRequest,
-    ListNotesRequest, ReindexRequest, ResolveLinkRequest, SearchMode, SearchRequest, StatusRequest,
-    Warning, WhyNotRequest,
+    ConfirmDeletionsRequest, DiffRequest, ExportRequest, FacetsRequest, FlushRequest,
+    GetNoteRequest, ListNotesRequest, ReindexRequest, ResolveLinkRequest, SearchMode,
+    SearchRequest, StatusRequest, Warning, WhyNotRequest,
 };
 
 use crate::cli::{Cli, Command, ConfigCommand, Format, Global, QUOTES};
@@ -18,8 +18,12 @@ use crate::connection::ClientCredentials;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::{background, backup, bench, manual};
+use crate::{background, backup, bench, manual, open};
 use crate::{context, doctor, eval, export, print, related, serve, walk};
+
+/// Default number of hits, printed and in the interactive search.
+const LIMIT: u32 = 10;
+const INTERACTIVE_LIMIT: u32 = 50;
 
 /// Runs the command and prints its answer.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
@@ -71,17 +75,21 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
         }
         Command::Stop => write(&background::stop(global).await?),
         Command::Index { vaults } => index(global, vaults).await,
-        Command::Search { query, limit, mode, explain, snippets, ranking, filter } => {
+        Command::Search { query, interactive, limit, mode, explain, snippets, ranking, filter } => {
             let query = query.join(" ");
+            let default_limit = if interactive { INTERACTIVE_LIMIT } else { LIMIT };
             let request = SearchRequest {
                 query: query.clone(),
-                limit: Some(limit),
+                limit: Some(limit.unwrap_or(default_limit)),
                 mode: SearchMode::from(mode).into(),
                 filter: Some(filter.into()),
                 explain,
                 snippets,
                 ..SearchRequest::from(ranking)
             };
+            if interactive {
+                return crate::interactive::run(global, request).await;
+            }
             let call = async |client: &Client, it| client.search().search(it).await;
             let human = |answer: &_, hint: &_| print::search(&query, answer, hint);
             answer(global, request, call, |_| &[], human).await
@@ -108,6 +116,18 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
                 GetNoteRequest { name: note.join(" "), max_links, ..GetNoteRequest::default() };
             let call = async |client: &Client, it| client.notes().get_note(it).await;
             answer(global, request, call, |it| &it.warnings, print::note).await
+        }
+        Command::Open { note, print } => open::run(global, note.join(" "), print).await,
+        Command::Facets { query, limit, filter } => {
+            let request = FacetsRequest {
+                query: query.join(" "),
+                filter: Some(filter.into()),
+                max_values: Some(limit),
+                ..FacetsRequest::default()
+            };
+            let call = async |client: &Client, it| client.search().facets(it).await;
+            let human = |answer: &_, _: &Hint| print::facets(answer);
+            answer(global, request, call, |it| &it.warnings, human).await
         }
         Command::List { limit, page_token, filter } => {
             let request = ListNotesRequest {

@@ -17,9 +17,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval of keep-alive pings to a daemon that computes an answer, and the timeout of each ping.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Settings for finding and connecting to a daemon, and for logging; all other settings are the daemon's own.
-const CONNECTION_SETTINGS: [&str; 6] =
-    ["server.address", "server.socket", "store.path", "tls", "access", "log"];
+/// Settings for finding and connecting to a daemon, for logging, and for opening notes; all other settings are the daemon's own.
+const CONNECTION_SETTINGS: [&str; 7] =
+    ["server.address", "server.socket", "store.path", "tls", "access", "open", "log"];
 
 /// Returns whether the client itself uses this setting when a daemon answers.
 pub(crate) fn is_connection_setting(key: &str) -> bool {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use weft_proto::rename_field;
 
 /// Fields and the flags that set them; if one field is a prefix of another, the longer one comes first.
-const FLAGS: [(&str, &str); 62] = [
+const FLAGS: [(&str, &str); 63] = [
     ("as_of", "--as-of"),
     ("min_generation", "--min-generation"),
     ("filter.paths", "--path"),
@@ -28,6 +28,7 @@ const FLAGS: [(&str, &str); 62] = [
     ("page_size", "--limit"),
     ("page_token", "--page-token"),
     ("max_links", "--max-links"),
+    ("max_values", "--limit"),
     ("budget", "--budget"),
     ("budget_chars", "--budget-chars"),
     ("total_budget", "--total-budget"),

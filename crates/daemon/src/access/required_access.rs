@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     /// Methods of the contract that require permission to write.
-    const WRITE_METHODS: &[&str] = &["PutNote", "DeleteNote", "MoveNote"];
+    const WRITE_METHODS: &[&str] = &["PutNote", "DeleteNote", "MoveNote", "LocateNote"];
 
     #[test]
     fn every_method_of_the_contract_is_listed() {

@@ -1,11 +1,13 @@
 //! Settings with their defaults, layers and origins.
 
 mod load;
+mod open_settings;
 mod permission;
 mod problem;
 mod settings;
 
 pub use load::{Config, RELOADABLE, Sources};
+pub use open_settings::{OpenSettings, Opener, command_words};
 pub use permission::{CertificatePermission, Permission};
 pub use problem::{ConfigError, Problem, SettingOrigin};
 pub(crate) use settings::refusal_to_open;

@@ -21,6 +21,7 @@ use weft_model::settings::Problems;
 use weft_model::text::nfc;
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
 
+use super::open_settings::OpenSettings;
 use super::permission::{CertificatePermission, Permission};
 use super::problem::Problem;
 
@@ -64,6 +65,8 @@ pub struct Settings {
     pub context: ContextSettings,
     /// Token estimation.
     pub tokens: TokenSettings,
+    /// How notes are opened for editing.
+    pub open: OpenSettings,
     /// Logging.
     pub log: LogSettings,
     /// Trace export.
@@ -471,6 +474,7 @@ impl Settings {
             walk,
             context,
             tokens,
+            open,
             log,
             trace,
         } = self;
@@ -490,6 +494,7 @@ impl Settings {
             ("walk", walk.problems()),
             ("context", context.problems()),
             ("tokens", tokens.problems(&embedding.model)),
+            ("open", open.problems()),
             ("log", log.problems()),
             ("trace", trace.problems()),
         ] {

@@ -4,8 +4,10 @@
 
 pub(crate) mod admin;
 pub(crate) mod context;
+pub(crate) mod facets;
 pub(crate) mod graph;
 pub(crate) mod notes;
+mod open_links;
 pub(crate) mod related;
 pub(crate) mod search;
 pub(crate) mod siblings;

@@ -6,21 +6,36 @@ use prost_types::value::Kind;
 use prost_types::{ListValue, Struct};
 use tonic::Status;
 use weft_engine as engine;
+use weft_indexer::FilePosition;
 use weft_model::{Span, Value};
 use weft_proto::noteweft::v1 as wire;
 
-use super::{count, filter, size, source};
+use super::{count, filter, open_links, size, source};
+use crate::config::Opener;
 use crate::status::invalid;
+
+/// Reason why a blank name is invalid.
+const NO_NAME: &str = "must name a note: a uri, path, name, alias or title";
 
 pub(crate) fn note_request(request: wire::GetNoteRequest) -> Result<engine::NoteRequest, Status> {
     let wire::GetNoteRequest { name, max_links, min_generation: _, as_of: _ } = request;
     if name.trim().is_empty() {
-        return Err(invalid("name", "must name a note: a uri, path, name, alias or title"));
+        return Err(invalid("name", NO_NAME));
     }
     if max_links == Some(0) {
         return Err(invalid("max_links", "must be at least 1"));
     }
     Ok(engine::NoteRequest { name, max_links: size(max_links.unwrap_or_default()) })
+}
+
+pub(crate) fn place_request(
+    request: wire::LocateNoteRequest,
+) -> Result<engine::PlaceRequest, Status> {
+    let wire::LocateNoteRequest { name, offset, min_generation: _ } = request;
+    if name.trim().is_empty() {
+        return Err(invalid("name", NO_NAME));
+    }
+    Ok(engine::PlaceRequest { name, offset })
 }
 
 pub(crate) fn list_request(request: wire::ListNotesRequest) -> Result<engine::ListRequest, Status> {
@@ -131,6 +146,47 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
         truncated,
         section: section.map(span),
         warnings: super::warnings(warnings),
+    }
+}
+
+/// Converts the place of a note whose part is at `position` in its file.
+pub(crate) fn place_response(
+    answer: engine::PlaceAnswer,
+    position: FilePosition,
+    opener: &Opener,
+) -> wire::LocateNoteResponse {
+    let engine::PlaceAnswer {
+        uri,
+        vault,
+        path,
+        fragment,
+        offset: _,
+        hash,
+        same_name,
+        warnings,
+        generation,
+    } = answer;
+    let FilePosition { file, line, column, hash: current } = position;
+    let file = file.to_string_lossy().into_owned();
+    let open_with = match opener {
+        Opener::Editor | Opener::Command(_) => wire::OpenWith::Editor,
+        Opener::VsCode => wire::OpenWith::Vscode,
+        Opener::Obsidian => wire::OpenWith::Obsidian,
+    };
+    wire::LocateNoteResponse {
+        uri: uri.to_string(),
+        vault,
+        path,
+        vscode_url: open_links::vscode(&file, line, column),
+        obsidian_url: open_links::obsidian(&file, fragment.as_deref()),
+        file,
+        line,
+        column,
+        open_with: open_with.into(),
+        changed: hash != current,
+        same_name: same_name.into_iter().map(reference).collect(),
+        warnings: super::warnings(warnings),
+        generation,
     }
 }
 

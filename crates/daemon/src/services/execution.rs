@@ -9,7 +9,8 @@ use weft_engine::walk::{
     CyclesAnswer, NeighborsAnswer, PathAnswer, SubgraphAnswer, TreeAnswer, UnresolvedAnswer,
 };
 use weft_engine::{
-    Engine, EngineError, Export, ListAnswer, RelatedAnswer, SearchAnswer, SiblingsAnswer, Warning,
+    Engine, EngineError, Export, FacetsAnswer, ListAnswer, RelatedAnswer, SearchAnswer,
+    SiblingsAnswer, Warning,
 };
 use weft_index::Vectors;
 use weft_model::Stop;
@@ -35,7 +36,7 @@ macro_rules! has_warnings {
 }
 
 has_warnings! {
-    ContextAnswer: summary, ContextSummary, CyclesAnswer, Export, ListAnswer, NeighborsAnswer, PathAnswer,
+    ContextAnswer: summary, ContextSummary, CyclesAnswer, Export, FacetsAnswer, ListAnswer, NeighborsAnswer, PathAnswer,
     RelatedAnswer, SearchAnswer, SiblingsAnswer, SubgraphAnswer, TreeAnswer, UnresolvedAnswer,
 }
 

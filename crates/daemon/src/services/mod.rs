@@ -5,6 +5,7 @@ mod context;
 mod execution;
 mod graph;
 mod health;
+mod images;
 mod notes;
 mod requested_state;
 mod search;

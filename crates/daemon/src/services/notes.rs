@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use tonic::{Request, Response, Status};
 use weft_engine::{Engine, EngineError, ResolveRequest};
-use weft_indexer::{WriteOutcome, WriteRequest};
+use weft_indexer::{WriteOutcome, WriteRequest, file_position};
+use weft_model::NotePath;
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
 
 use super::Services;
 use super::requested_state::{HasRequestedState as _, RequestedState};
+use crate::config::Opener;
 use crate::{convert, status};
 
 #[tonic::async_trait]
@@ -60,6 +62,35 @@ impl NoteService for Services {
         let parsed = ResolveRequest { target, from };
         let answer = self.compute_at(deadline, state, move |engine| engine.resolve(&parsed));
         Ok(Response::new(convert::notes::resolve_response(answer.await?)))
+    }
+
+    async fn locate_note(
+        &self,
+        request: Request<wire::LocateNoteRequest>,
+    ) -> Result<Response<wire::LocateNoteResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let request = request.into_inner();
+        let min_generation = request.min_generation;
+        let state = RequestedState { min_generation, as_of: None };
+        let parsed = convert::notes::place_request(request)?;
+        let place = self.compute_at(deadline, state, move |engine| engine.place(&parsed)).await?;
+        let (vault, offset) = (place.vault.clone(), place.offset);
+        let path = NotePath::new(place.path.clone());
+        let found = self.compute(deadline, move |vaults, _| {
+            let settings = vaults.config().settings.clone();
+            let root = vaults.root(&vault);
+            let position = root.map(|root| file_position(&root, &settings.scan, &path, offset));
+            Ok((position, settings.open.opener()))
+        });
+        let (position, opener) = found.await?;
+        let position = match position {
+            Some(position) => position.map_err(|error| status::of_file(&error))?,
+            // The vault was removed from the settings after the note was found.
+            None => return Err(status::vault_removed(&place.vault)),
+        };
+        // An invalid setting is refused at the start.
+        let opener = opener.unwrap_or(Opener::Editor);
+        Ok(Response::new(convert::notes::place_response(place, position, &opener)))
     }
 
     async fn put_note(

@@ -28,7 +28,7 @@ macro_rules! has_requested_state {
 }
 
 has_requested_state! {
-    AssembleRequest, CyclesRequest, DiffRequest, ExportRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
+    AssembleRequest, CyclesRequest, DiffRequest, ExportRequest, FacetsRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
     OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, SubgraphRequest,
     TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
 }

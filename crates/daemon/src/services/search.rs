@@ -1,7 +1,7 @@
 //! SearchService.
 
 use tonic::{Request, Response, Status};
-use weft_engine::{EngineError, MissReason};
+use weft_engine::{Engine, EngineError, MissReason};
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::search_service_server::SearchService;
 
@@ -62,6 +62,14 @@ impl SearchService for Services {
             answer.map_err(|error| status::within("search", status::of_engine(&error)))?;
         answer.warnings.extend(unread);
         Ok(Response::new(convert::why_not::why_not_response(answer)))
+    }
+
+    async fn facets(
+        &self,
+        request: Request<wire::FacetsRequest>,
+    ) -> Result<Response<wire::FacetsResponse>, Status> {
+        let read = convert::facets::facets_request;
+        self.answer(request, read, Engine::facets, convert::facets::facets_response).await
     }
 
     type WatchQueryStream = IndexStream<wire::WatchQueryResponse>;

@@ -26,6 +26,7 @@ mod table_file;
 mod uris;
 mod vault_stats;
 
+pub(crate) use backing_file::BackingFile;
 pub use folder_place::FolderPlace;
 pub use issues::Issue;
 pub use note_entry::{Body, FileMetadata, NoteEntry, ResolvedNote, VaultId, VaultInfo};
@@ -34,6 +35,5 @@ pub use note_table::NoteTable;
 pub use resolve::Resolution;
 pub use spill::Spill;
 pub use table_edit::{Change, Delta, TableEdit};
-pub(crate) use backing_file::BackingFile;
 pub use table_file::TableFormatError;
 pub use vault_stats::VaultStats;

@@ -5,6 +5,7 @@ mod context;
 mod diff;
 mod eval;
 mod eval_context;
+mod facets;
 mod index;
 mod notes;
 mod related;
@@ -27,10 +28,11 @@ pub(crate) use context::{context, ledger};
 pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};
 pub(crate) use eval_context::context_evaluation;
+pub(crate) use facets::facets;
 pub(crate) use index::{
     activity, backup, confirmed, coverage, of_server, restored, serving, status, status_line,
 };
-pub(crate) use notes::{list, note, resolved};
+pub(crate) use notes::{list, note, place, resolved};
 pub(crate) use related::{related, related_ledger};
 pub(crate) use search::search;
 pub(crate) use siblings::siblings;
@@ -54,6 +56,7 @@ pub(crate) fn welcome() -> String {
         ("weft related NOTE", "notes around a note, within a token budget"),
         ("weft context \"…\" --budget 2000", "a context for a model, within a budget"),
         ("weft get NOTE", "show a note with its links"),
+        ("weft open NOTE", "open it in your editor"),
         ("weft tree NOTE", "its neighborhood, link by link"),
         ("weft mcp", "serve tools to an agent (docs/mcp.md)"),
         ("weft status", "show the status of the index"),

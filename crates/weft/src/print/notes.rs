@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use weft_model::Span as ModelSpan;
 use weft_proto::noteweft::v1::{
-    GetNoteResponse, LinkSource, LinkView, ListNotesResponse, NoteRef, NoteSummary,
-    ResolveLinkResponse, Span,
+    GetNoteResponse, LinkSource, LinkView, ListNotesResponse, LocateNoteResponse, NoteRef,
+    NoteSummary, ResolveLinkResponse, Span,
 };
 
 use super::next;
@@ -152,6 +152,12 @@ pub(super) fn page(
         out.push_str(&next(&[&hint.again("--page-token", next_page_token)]));
     }
     out
+}
+
+/// Formats the place of a note as editors and compilers write it.
+pub(crate) fn place(place: &LocateNoteResponse) -> String {
+    let LocateNoteResponse { file, line, column, .. } = place;
+    format!("{}:{line}:{column}\n", harmless(file))
 }
 
 /// Formats the resolution of a link target.

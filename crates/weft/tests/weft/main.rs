@@ -6,6 +6,8 @@ mod crash;
 mod doctor;
 mod mcp;
 #[cfg(unix)]
+mod open;
+#[cfg(unix)]
 mod operations;
 mod ranking;
 mod walk;
