@@ -27,15 +27,15 @@ export function address(view: View, params: Iterable<[string, string]> | Record<
   return `#/${view}${query === "" ? "" : `?${query}`}`;
 }
 
-/** Returns the address of a note. */
-export function noteAddress(uri: string): string {
-  return address("note", { uri });
+/** Returns the address of a note, or of the heading or block of it that a link names after `#`. */
+export function noteAddress(uri: string, part = ""): string {
+  return address("note", { uri, at: part });
 }
 
 /** Returns the address of another note with the same view parameters, except the ends of a path. */
-export function neighborAddress(uri: string, params: URLSearchParams): string {
-  const kept = [...params].filter(([name]) => !["uri", "start", "end"].includes(name));
-  return address("note", [["uri", uri], ...kept]);
+export function neighborAddress(uri: string, params: URLSearchParams, part = ""): string {
+  const kept = [...params].filter(([name]) => !["uri", "at", "start", "end"].includes(name));
+  return address("note", [["uri", uri], ["at", part], ...kept]);
 }
 
 /** An item of a list: a quoted text, or a text up to the next comma. A comparison operator may precede the quotes, and a number of links may follow them. */

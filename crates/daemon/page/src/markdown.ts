@@ -3,8 +3,14 @@
 import DOMPurify from "dompurify";
 import { Marked, type TokenizerExtension } from "marked";
 import { noteAddress } from "./address";
-import type { LinkView } from "./contract/noteweft/v1/note_pb";
-import { callout, CLASSES, code, EXTENSIONS, markup, withoutMath } from "./syntax";
+import type { Block, LinkView } from "./contract/noteweft/v1/note_pb";
+import { callout, CLASSES, code, EXTENSIONS, IMAGE, IS_IMAGE, markup, PART, withoutMath } from "./syntax";
+
+/** Placeholder for the place that the address names. */
+const MARK = "weft-mark:";
+
+/** Id of the element at the place that the address names. */
+export const NAMED_PLACE = "named-part";
 
 /** Placeholder scheme for the address of the note's n-th link, replaced after sanitizing. */
 const LINK = "weft:";
@@ -80,6 +86,18 @@ const clock = (level: "inline" | "block"): TokenizerExtension => ({
   },
 });
 
+/** Returns the path of an image in the vault that a Markdown link names; `undefined` for other addresses. */
+function localFile(href: string): string | undefined {
+  const path = href.replace(/[?#].*$/s, "");
+  if (/^(?:[a-z][a-z\d+.-]*:|\/\/)/i.test(path) || !IS_IMAGE.test(path)) return undefined;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    // A percent sign that encodes nothing is part of the name.
+    return path;
+  }
+}
+
 const reader = new Marked({ gfm: true, async: false });
 reader.use({
   extensions: [clock("block"), clock("inline"), ...EXTENSIONS],
@@ -90,8 +108,10 @@ reader.use({
     codespan: code,
   },
   renderer: {
-    // Loading images would reveal the reader to their host, so they become links.
+    // Loading images of other hosts would reveal the reader to them, so they become links. Those of the vault are loaded from the daemon.
     image({ href, text }) {
+      const local = localFile(href);
+      if (local !== undefined) return `<a href="${IMAGE}${markup(local)}">${markup(text)}</a>`;
       return `<a href="${markup(href)}">${markup(text || href)}</a>`;
     },
     html({ text }) {
@@ -103,9 +123,37 @@ reader.use({
   },
 });
 
+/** Names of blocks, and the part that the address names. */
+export interface Parts {
+  readonly blocks: readonly Block[];
+  /** Start of the part, in characters of the body. */
+  readonly named?: number;
+}
+
+/** Blanks the names of blocks, such as `^b15695` at the end of a paragraph, and marks the part that the address names. */
+function prepared(characters: string[], { blocks, named }: Parts): void {
+  for (const { id, start, end } of blocks) {
+    const sign = Array.from(`^${id}`);
+    let at = Math.min(end, characters.length);
+    while (at > start && /\s/.test(characters[at - 1] ?? "")) at -= 1;
+    const from = at - sign.length;
+    const precedes = from === start || /\s/.test(characters[from - 1] ?? "");
+    if (from >= start && precedes && sign.every((character, nth) => characters[from + nth] === character)) characters.fill("", from, at);
+  }
+  if (named === undefined || named > characters.length) return;
+  const end = characters.indexOf("\n", named);
+  const line = characters.slice(named, end < 0 ? undefined : end).join("");
+  // Within code and tables a link would be text, so it precedes them.
+  const at = /^\s*(?:`{3}|~{3}|\||<)|^(?: {4}|\t)/.test(line) ? named : end < 0 ? characters.length : end;
+  const mark = at === named ? `[](<${MARK}>)\n\n` : ` [](<${MARK}>)`;
+  // Positions of links must not change, so the mark joins an existing element.
+  characters[at] = mark + (characters[at] ?? "");
+}
+
 /** Replaces each link found by the index by a Markdown link with its number. */
-function numbered(body: string, links: readonly LinkView[]): string {
+function numbered(body: string, links: readonly LinkView[], parts: Parts): string {
   const characters = Array.from(body);
+  prepared(characters, parts);
   const pieces: string[] = [];
   let at = 0;
   links.forEach((link, nth) => {
@@ -141,10 +189,10 @@ function firstLetter(element: Element): string {
 }
 
 /** Renders a note's text. A first heading that repeats `title` is omitted. Throws `TooLong` if it takes too long, or another error if markup is nested too deeply for the browser or the Markdown parser. */
-export function rendered(body: string, links: readonly LinkView[], title: string): DocumentFragment {
+export function rendered(body: string, { uri, title, links }: { readonly uri: string; readonly title: string; readonly links: readonly LinkView[] }, parts: Parts): DocumentFragment {
   deadline = performance.now() + PARSE_TIMEOUT;
   if ([...body.matchAll(/`{9,}/g)].reduce((sum, [run]) => sum + run.length ** 2, 0) > MAX_TICK_STEPS) throw new TooLong();
-  const html = reader.parse(numbered(body, links)) as string;
+  const html = reader.parse(numbered(body, links, parts)) as string;
   const fragment = DOMPurify.sanitize(html, {
     RETURN_DOM_FRAGMENT: true,
     ALLOWED_TAGS: TAGS,
@@ -153,10 +201,10 @@ export function rendered(body: string, links: readonly LinkView[], title: string
     ALLOW_ARIA_ATTR: false,
     // These attributes are exempt from the checks of addresses.
     ADD_URI_SAFE_ATTR: ["align", "colspan", "rowspan", "start"],
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$)/i,
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|weft:\d+$|weft-(?:part|image|mark):)/i,
   });
   if (fragment.querySelector(DEEP) !== null) throw new RangeError("nested too deeply");
-  for (const anchor of fragment.querySelectorAll("a")) connect(anchor, links);
+  for (const anchor of fragment.querySelectorAll("a")) connect(anchor, uri, links);
   for (const quote of fragment.querySelectorAll("blockquote")) callout(quote);
   for (const block of fragment.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = "auto";
   for (const frame of fragment.querySelectorAll<HTMLElement>(FRAMES)) {
@@ -190,14 +238,32 @@ export function plainText(body: string): HTMLElement {
   return block;
 }
 
-function connect(anchor: HTMLAnchorElement, links: readonly LinkView[]): void {
+/** Returns the element for an image of the vault; `Body` loads it. A label that is a size sets the width. */
+function picture(target: string, label: string): HTMLImageElement {
+  const image = document.createElement("img");
+  image.dataset["target"] = target;
+  const [, width] = /^(\d{1,4})(?:x\d{1,4})?$/.exec(label.trim()) ?? [];
+  if (width !== undefined) image.width = Number(width);
+  image.alt = width === undefined && label.trim() !== "" ? label : (target.split("/").at(-1) ?? target);
+  return image;
+}
+
+function connect(anchor: HTMLAnchorElement, uri: string, links: readonly LinkView[]): void {
   const href = anchor.getAttribute("href");
   if (href === null) {
     anchor.replaceWith(...anchor.childNodes);
+  } else if (href === MARK) {
+    const mark = document.createElement("span");
+    mark.id = NAMED_PLACE;
+    anchor.replaceWith(mark);
+  } else if (href.startsWith(IMAGE)) {
+    anchor.replaceWith(picture(href.slice(IMAGE.length), anchor.textContent ?? ""));
+  } else if (href.startsWith(PART)) {
+    anchor.href = noteAddress(uri, href.slice(PART.length));
   } else if (href.startsWith(LINK)) {
     const link = links[Number(href.slice(LINK.length))];
     if (link?.uri !== undefined && link.resolved) {
-      anchor.href = noteAddress(link.uri);
+      anchor.href = noteAddress(link.uri, link.fragment);
     } else {
       anchor.removeAttribute("href");
       anchor.className = "unresolved";

@@ -7,6 +7,13 @@ type Extension = TokenizerExtension & RendererExtension;
 /** Escapes text for HTML. */
 export const markup = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
+/** Schemes of the placeholders for parts of this note and for images, replaced after sanitizing. */
+export const PART = "weft-part:";
+export const IMAGE = "weft-image:";
+
+/** Names of the images that can be shown. */
+export const IS_IMAGE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
+
 /** Classes that the generated markup may carry. */
 export const CLASSES: readonly string[] = ["math", "footnote", "file"];
 
@@ -24,8 +31,8 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   // The index handles links in double brackets to other notes; the remaining ones name a heading of this note, or a file.
-  { name: "inside", level: "inline", starts: "[[#", pattern: /^\[\[#(?:[^[\]|\n]+\|)?(?<kept>[^[\]|\n]+)\]\]/, shown: (kept) => kept },
-  { name: "file", level: "inline", starts: "![[", pattern: /^!\[\[(?<label>[^[\]|\n]+)(?:\|[^[\]\n]*)?\]\]/, shown: (_, label) => `<span class="file">${label}</span>` },
+  { name: "inside", level: "inline", starts: "[[#", pattern: /^\[\[#(?<label>[^[\]|\n]+)(?:\|(?<kept>[^[\]|\n]+))?\]\]/, shown: (kept, label) => `<a href="${PART}${label}">${kept || label}</a>` },
+  { name: "file", level: "inline", starts: "![[", pattern: /^!\[\[(?<label>[^[\]|\n]+)(?:\|(?<kept>[^[\]\n]*))?\]\]/, shown: (kept, label) => (IS_IMAGE.test(label) ? `<a href="${IMAGE}${label}">${kept}</a>` : `<span class="file">${label}</span>`) },
   { name: "lit", level: "inline", starts: "==", pattern: /^==(?=[^\s=])(?<kept>[^=\n]*(?:=[^=\n]+)*)(?<=\S)==/, nested: true, shown: (kept) => `<mark>${kept}</mark>` },
   { name: "low", level: "inline", starts: "~", pattern: /^~(?!~)(?<kept>[^\s~]+)~(?!~)/, shown: (kept) => `<sub>${kept}</sub>` },
   { name: "comment", level: "block", starts: "%%", pattern: /^%%[^]*?%%[ \t]*(?:\n|$)/, shown: () => "" },

@@ -15,7 +15,7 @@ const NOTES = {
     "It is ==lit *twice*==, a == b == c, H~2~O, ~~gone~~ and ~ 3 ~ 4.",
     "Seen %%not this%% and\n%%nor\nthis%%\nagain.",
     "Said[^1].\n\n[^1]: By *whom*\n    it was.",
-    "![[clock.png]] and ![[clock.png|200]]",
+    "![[clock.pdf]] and ![[clock.pdf|200]]",
     "Code keeps `==a== $b$ %%c%% ~d~`.",
   ].join("\n\n"),
   "math.md": [
@@ -68,7 +68,7 @@ test("highlights, comments, footnotes, subscripts and files are rendered", async
       "<p>It is <mark>lit <em>twice</em></mark>, a == b == c, H<sub>2</sub>O, <del>gone</del> and ~ 3 ~ 4.</p>",
       "<p>Seen and</p><p>again.</p>",
       '<p>Said<sup>1</sup>.</p> <p class="footnote"><sup>1</sup> By <em>whom</em> it was.</p>',
-      '<p><span class="file">clock.png</span> and <span class="file">clock.png</span></p>',
+      '<p><span class="file">clock.pdf</span> and <span class="file">clock.pdf</span></p>',
       "<code>==a== $b$ %%c%% ~d~</code>",
     ]) {
       assert.ok(html.replace(/> </g, "><").includes(part.replace(/> </g, "><")), `${part}\nis not in\n${html}`);

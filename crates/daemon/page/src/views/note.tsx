@@ -3,12 +3,13 @@
 import type { Ref } from "preact";
 import { address, neighborAddress, noteAddress, place, quoted } from "../address";
 import { useAnswer } from "../use-answer";
-import { graph, notes } from "../daemon";
+import { graph, notes, type Failure } from "../daemon";
 import type { GetNoteResponse, NoteSummary } from "../contract/noteweft/v1/note_pb";
 import { Neighborhood } from "../parts/neighborhood";
 import { Body } from "../parts/body";
 import { Failed, Waiting } from "../parts/failure";
 import { Crumbs, NoteLink } from "../parts/note-links";
+import { OpenNote } from "../parts/open-note";
 import { Related } from "../parts/related";
 import { Siblings } from "../parts/siblings";
 import { count, counted, folderPath } from "../text";
@@ -33,7 +34,18 @@ function OneNote({ name, params }: { name: string; params: URLSearchParams }) {
   );
 }
 
+/** Returns the start of the part of a note that the address names, and why there is none. */
+function useNamedPart(uri: string, part: string): { named?: number; failure?: Failure } {
+  const ask = (signal: AbortSignal) => notes.getNote({ name: `${uri}#${part}`, maxLinks: 1 }, { signal });
+  const { answer, failure } = useAnswer(part === "" ? null : `${uri}#${part}`, ask);
+  // While another part is requested, the answer is that of the previous one.
+  const start = part === "" || answer?.uri !== uri ? undefined : answer.section?.start;
+  return { ...(start !== undefined && { named: start }), ...(failure !== undefined && part !== "" && { failure }) };
+}
+
 function NoteContent({ note: answer, params, stale, heading }: { note: GetNoteResponse; params: URLSearchParams; stale: boolean; heading: Ref<HTMLHeadingElement> }) {
+  const part = params.get("at") ?? "";
+  const { named, failure } = useNamedPart(answer.uri, part);
   return (
     <div class={`note ${stale ? "stale" : ""}`}>
       <article aria-labelledby="title">
@@ -44,7 +56,8 @@ function NoteContent({ note: answer, params, stale, heading }: { note: GetNoteRe
           </h1>
           <Facts note={answer} params={params} />
         </header>
-        <Body note={answer} to={(uri) => neighborAddress(uri, params)} />
+        {failure?.kind === "unknown" && <p class="notice">{failure.text}</p>}
+        <Body note={answer} to={(uri, part) => neighborAddress(uri, params, part)} named={named} />
         {answer.children.length > 0 && (
           <section>
             <h2>Children</h2>
@@ -85,6 +98,7 @@ function Facts({ note, params }: { note: GetNoteResponse; params: URLSearchParam
       )}
       {note.aliases.length > 0 && <span>also {note.aliases.join(", ")}</span>}
       {!note.embeddingCurrent && <span class="warn">vectors pending</span>}
+      <OpenNote note={note} part={params.get("at") ?? ""} />
     </p>
   );
 }

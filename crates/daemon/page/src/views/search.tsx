@@ -7,13 +7,16 @@ import { notes, search } from "../daemon";
 import { SearchMode, type Hit } from "../contract/noteweft/v1/search_pb";
 import { composing } from "../keys";
 import { Body } from "../parts/body";
+import { Facets } from "../parts/facets";
 import { Failed, Warnings, Waiting } from "../parts/failure";
 import { RankingExplanation } from "../parts/explain";
+import { OpenNote } from "../parts/open-note";
 import { WhyNot } from "../parts/why-not";
 import { FILTER, Filters, filterOf, isFiltered } from "../parts/filters";
 import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { snippetPieces } from "../passage";
+import { forget, recent, remember } from "../recent";
 import { status } from "../index-status";
 import { counted, folderPath } from "../text";
 import { useArrival, useTitle } from "../scroll-position";
@@ -57,6 +60,10 @@ export function SearchView() {
   const hits = answer?.hits ?? [];
   const nth = Math.max(0, hits.findIndex((found) => found.uri === params.get("hit")));
   const hit = hits[nth];
+  const open = (uri: string) => {
+    remember(query);
+    navigate(noteAddress(uri));
+  };
   const choose = (at: number) => updateParams({ hit: at === 0 ? null : (hits[at]?.uri ?? null) });
 
   /** The request whose best hit must be opened as soon as it arrives. */
@@ -64,7 +71,7 @@ export function SearchView() {
   useEffect(() => {
     if (waiting || openBest.current !== requestKey) return;
     openBest.current = undefined;
-    if (failure === undefined && hit !== undefined) navigate(noteAddress(hit.uri));
+    if (failure === undefined && hit !== undefined) open(hit.uri);
   });
 
   const toggleWhyNot = () => {
@@ -87,7 +94,7 @@ export function SearchView() {
     } else if (event.key === "Enter" && event.target instanceof HTMLInputElement) {
       // The last input may not be rendered yet.
       const latest = paramsKey(place.value.params, REQUEST_PARAMS);
-      if (latest === requestKey && hit !== undefined && !stale) navigate(noteAddress(hit.uri));
+      if (latest === requestKey && hit !== undefined && !stale) open(hit.uri);
       else openBest.current = latest;
     }
   };
@@ -98,7 +105,7 @@ export function SearchView() {
       const isOutside = event.target === document.body || (event.target instanceof Element && event.target.closest(".search") === null);
       if (isOutside && !document.querySelector("dialog[open]")) {
         onKey(event);
-        if (event.key === "Enter" && !composing(event) && event.target === document.body && hit !== undefined) navigate(noteAddress(hit.uri));
+        if (event.key === "Enter" && !composing(event) && event.target === document.body && hit !== undefined) open(hit.uri);
       }
     };
     addEventListener("keydown", onAnyKey);
@@ -165,6 +172,7 @@ export function SearchView() {
                 why not …?
               </button>
             </p>
+            <Facets query={query} params={params} />
             {hits.length > 0 && <Legend />}
             {missing && <WhyNot request={request} requestKey={requestKey} params={params} />}
             {explaining && answer.explanation !== undefined && <RankingExplanation explanation={answer.explanation} />}
@@ -177,7 +185,7 @@ export function SearchView() {
           </>
         )}
       </section>
-      {hit !== undefined && <Preview uri={hit.uri} />}
+      {hit !== undefined && <Preview uri={hit.uri} offset={hit.snippets[0]?.start} />}
     </div>
   );
 }
@@ -233,7 +241,30 @@ function Welcome() {
       <p>
         <a href={address("note", {})}>All notes by folder</a>
       </p>
+      <Recent />
     </div>
+  );
+}
+
+/** Recent searches of this browser. */
+function Recent() {
+  if (recent.value.length === 0) return null;
+  return (
+    <section class="recent" aria-labelledby="recent">
+      <h2 id="recent">Recent searches</h2>
+      <ul class="plain">
+        {recent.value.map((query) => (
+          <li key={query}>
+            <a href={address("search", { q: query })} dir="auto">
+              {query}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <button type="button" class="link" onClick={forget}>
+        clear
+      </button>
+    </section>
   );
 }
 
@@ -258,7 +289,7 @@ function Found({ hit, params, chosen, choose }: { hit: Hit; params: URLSearchPar
   return (
     <li class="hit" aria-current={chosen ? "true" : undefined} onClick={choose} onFocusIn={choose}>
       <div class="head">
-        <a href={noteAddress(hit.uri)} title={hit.title} dir="auto">
+        <a href={noteAddress(hit.uri)} title={hit.title} dir="auto" onClick={() => remember(params.get("q") ?? "")}>
           {hit.title}
         </a>
         <ScoreBar hit={hit} />
@@ -295,7 +326,7 @@ function Headings({ path, title }: { path: readonly string[]; title: string }) {
 }
 
 /** The note of the selected hit, beside the list if there is room. */
-function Preview({ uri }: { uri: string }) {
+function Preview({ uri, offset }: { uri: string; offset: number | undefined }) {
   const { answer, failure, stale, again } = useAnswer(uri, (signal) => notes.getNote({ name: uri }, { signal }), PAUSE);
   if (answer === undefined) {
     return (
@@ -310,6 +341,9 @@ function Preview({ uri }: { uri: string }) {
       <h2 dir="auto">
         <a href={noteAddress(answer.uri)}>{answer.title}</a>
       </h2>
+      <p class="facts">
+        <OpenNote note={answer} offset={offset} />
+      </p>
       <Body note={answer} most={MAX_PREVIEW} />
     </aside>
   );
