@@ -89,7 +89,7 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             with_reason(Code::Unavailable, "KEYWORD_INDEX", text)
         }
         EngineError::Keyword(_) => with_reason(Code::Internal, "KEYWORD_INDEX", text),
-        EngineError::Store(_) => {
+        EngineError::Truncated(_) => {
             let text = format!("{text}; it is being rebuilt from the notes, try again in a moment");
             with_reason(Code::Unavailable, "STORE", text)
         }

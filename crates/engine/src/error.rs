@@ -1,6 +1,6 @@
 //! Errors of the engine.
 
-use weft_index::StoreError;
+use weft_index::TruncatedFile;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_index::vector::VectorError;
@@ -40,7 +40,7 @@ pub enum EngineError {
     Keyword(#[from] KeywordError),
     /// Another program truncated a file of the store, and the request read a missing part of it.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Truncated(#[from] TruncatedFile),
     /// The vector index failed.
     #[error(transparent)]
     Vector(#[from] VectorError),

@@ -30,3 +30,4 @@ pub use store::{
     Checkpoint, Checkpoints, EmbeddingStore, EmbeddingStoreReport, LatestCheckpoint,
     MODEL_SETTINGS_FILE, ResumePoint, Store, StoreError,
 };
+pub use truncated_maps::TruncatedFile;

@@ -10,7 +10,7 @@ use crate::embedder::Embedder;
 use crate::keyword::KeywordReader;
 use crate::note_rows::NoteRows;
 use crate::notes::NoteTable;
-use crate::store::StoreError;
+use crate::truncated_maps::TruncatedFile;
 use crate::vector::{RowId, VectorError, VectorIndex, VectorParams, VectorWriter};
 
 /// Everything a request needs, of one point in time. Immutable; stays valid however long it is held.
@@ -100,7 +100,7 @@ impl Vectors {
         self.loading.as_ref().is_some_and(|loading| !*loading.is_finished())
     }
 
-    fn check_truncation(&self) -> Result<(), StoreError> {
+    fn check_truncation(&self) -> Result<(), TruncatedFile> {
         let loaded = self.loading.as_ref().and_then(|loading| loading.loaded.get());
         loaded.unwrap_or(self).index.check_truncation()
     }
@@ -171,7 +171,7 @@ impl Snapshot {
     /// Fails if another program truncated a file of this snapshot, and a missing part of it was read: what was read since must not be used.
     ///
     /// Costs no system call. The writer notices the truncation by itself and publishes a snapshot without the file.
-    pub fn check_truncation(&self) -> Result<(), StoreError> {
+    pub fn check_truncation(&self) -> Result<(), TruncatedFile> {
         self.notes.check_truncation()?;
         self.keyword.check_truncation()?;
         self.vectors.as_ref().map_or(Ok(()), Vectors::check_truncation)

@@ -8,7 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-use crate::store::StoreError;
+/// A missing part of a file of the store was read.
+#[derive(Debug, thiserror::Error)]
+#[error("{} was truncated by another program", path.display())]
+pub struct TruncatedFile {
+    /// Path of the file, or of its folder.
+    pub path: PathBuf,
+}
 
 /// Tells whether another program truncated a file, or one of the files of a folder, while it was mapped. Clones share one state, which never returns to false.
 #[derive(Clone, Debug, Default)]
@@ -33,10 +39,10 @@ impl TruncationFlag {
         self.0.is_truncated.load(Ordering::SeqCst)
     }
 
-    /// Fails with [`StoreError::Changed`] if the flag is raised.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
+    /// Fails if the flag is raised.
+    pub(crate) fn check(&self) -> Result<(), TruncatedFile> {
         if self.is_raised() {
-            return Err(StoreError::Changed { path: self.0.path.clone() });
+            return Err(TruncatedFile { path: self.0.path.clone() });
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::keyword_error::{IndexLocation, KeywordError};
 use super::language::Language;
 use super::score_buffers::ScoreBuffers;
 use super::segment_reader::{PostingList, Segment, hash};
-use crate::store::StoreError;
+use crate::truncated_maps::TruncatedFile;
 
 /// Maximum number of terms of one note considered by [`KeywordReader::rare_terms`]. Longer notes contribute their most frequent ones.
 const MAX_NOTE_TERMS: usize = 2048;
@@ -142,7 +142,7 @@ impl KeywordReader {
     }
 
     /// Fails if a missing part of a truncated file was read, and raises the corruption flag then.
-    pub(crate) fn check_truncation(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_truncation(&self) -> Result<(), TruncatedFile> {
         let checked = self.0.location.truncation().check();
         checked.inspect_err(|_| self.0.corruption.raise())
     }

@@ -21,6 +21,7 @@ use super::{NoteTable, VaultInfo, VaultStats};
 use crate::byte_columns::{self, ColumnsWriter};
 use crate::disk::FileStamp;
 use crate::store::StoreError;
+use crate::truncated_maps::TruncatedFile;
 
 /// Name indexes of a table.
 const N_NAME_INDEXES: usize = 9;
@@ -111,8 +112,8 @@ impl NoteTable {
         Self { backing_file, ..self }
     }
 
-    /// Fails with [`StoreError::Changed`] if a missing part of the truncated file that backs this table was read: what was read since must not be used. Costs no system call.
-    pub fn check_truncation(&self) -> Result<(), StoreError> {
+    /// Fails if a missing part of the truncated file that backs this table was read: what was read since must not be used. Costs no system call.
+    pub fn check_truncation(&self) -> Result<(), TruncatedFile> {
         self.backing_file.truncation.check()
     }
 
@@ -132,7 +133,8 @@ impl NoteTable {
     pub fn check_touched(&self) -> Result<Option<Self>, StoreError> {
         let now = FileStamp::of(&self.backing_file.path);
         if self.backing_file.stamp == now {
-            return self.check_truncation().map(|()| None);
+            self.check_truncation()?;
+            return Ok(None);
         }
         self.check()?;
         let backing_file = BackingFile { stamp: now, ..self.backing_file.clone() };

@@ -32,6 +32,7 @@ use crate::disk::{self, Disk, STAGED_EXTENSION};
 use crate::embedder::ModelIdentity;
 use crate::keyword::KeywordWriter;
 use crate::notes::Spill;
+use crate::truncated_maps::TruncatedFile;
 
 /// Format of the store's files that this release reads and writes.
 pub(crate) const FORMAT_VERSION: u32 = 5;
@@ -150,6 +151,12 @@ pub enum StoreError {
     /// Vectors cannot be stored.
     #[error(transparent)]
     Vector(#[from] crate::vector::VectorError),
+}
+
+impl From<TruncatedFile> for StoreError {
+    fn from(TruncatedFile { path }: TruncatedFile) -> Self {
+        Self::Changed { path }
+    }
 }
 
 impl StoreError {

@@ -16,8 +16,8 @@ use super::shortlist::{Shortlist, row_of, score_of, with_prefetch};
 use super::simd::{self, HalfLane, Kernel, LANE, Lane};
 use super::vector_file::{BLOCK_ROWS, to_u32};
 use super::{ChunkHit, MAX_NORM, RowId, VectorError, VectorSearch, graph_search};
-use crate::store::StoreError;
-use crate::truncated_maps::TruncationFlag;
+
+use crate::truncated_maps::{TruncatedFile, TruncationFlag};
 
 /// Cost of a step of a graph walk, in scanned rows.
 ///
@@ -143,7 +143,7 @@ enum RowFilter {
 
 impl VectorIndex {
     /// Fails if a missing part of the truncated file of the vectors was read.
-    pub(crate) fn check_truncation(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_truncation(&self) -> Result<(), TruncatedFile> {
         self.truncation.check()
     }
 

@@ -83,7 +83,7 @@ impl Writer {
             return Ok(());
         }
         if let Err(error) = batch.edit.before().check_truncation() {
-            return self.rebuild_notes(&error);
+            return self.rebuild_notes(&error.into());
         }
         let generation = self.publication.generation() + 1;
         let ChangeBatch { edit, n_changes: _, failed } = batch;
