@@ -3,9 +3,9 @@
 use weft_model::id::{FOLDER_NOTES, folder_of};
 use weft_model::{NoteId, fold};
 
-use super::hierarchy::{FolderNotes, below, folder_name};
-use super::link_names::last_segment;
+use super::hierarchy::{FolderNotes, below};
 use super::name_index::vault_key;
+use super::path_segments::{folder_name, last_segment};
 use super::{NoteTable, VaultId};
 
 /// The notes around a note in its folder.

@@ -202,8 +202,3 @@ fn is_dotted_root(path: &str) -> bool {
 pub(super) fn below(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
-
-/// Returns the last segment of a folder's path; `None` for the root.
-pub(super) fn folder_name(folder: &str) -> Option<&str> {
-    folder.rsplit('/').next().filter(|own| !own.is_empty())
-}

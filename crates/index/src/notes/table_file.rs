@@ -4,7 +4,6 @@
 //! So opening a table only validates the shape of its columns, and loads notes on demand.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
