@@ -147,3 +147,98 @@ mod tests {
         FileMap::new(&file, 0, 128, &TruncationFlag::default()).unwrap().floats(64, 17);
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod truncation_tests {
+    use std::io::Write as _;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Command;
+
+    use super::*;
+
+    const N_BYTES: usize = 1 << 16;
+
+    fn file() -> File {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[7; N_BYTES]).expect("written");
+        file
+    }
+
+    #[test]
+    fn missing_pages_read_as_zeros_and_raise_the_flag() {
+        let (file, flag, other) = (file(), TruncationFlag::default(), TruncationFlag::default());
+        let map = FileMap::new(&file, 64, N_BYTES - 64, &flag).unwrap();
+        let second = FileMap::new(&file, 0, N_BYTES, &other).unwrap();
+        file.set_len(5_000).unwrap();
+        assert_eq!(map.bytes(0, 100), [7; 100]);
+        assert!(!flag.is_raised(), "nothing missing was read");
+        assert_eq!(map.bytes(20_000, 100), [0; 100]);
+        assert!(flag.is_raised() && !other.is_raised());
+        assert_eq!((map.bytes(0, 4_000), map.bytes(N_BYTES - 65, 1)), (&[7; 4_000][..], &[0][..]));
+        drop(map);
+        assert_eq!(second.floats(N_BYTES - 4, 1), [0.0]);
+        assert!(other.is_raised());
+    }
+
+    #[test]
+    fn many_threads_may_read_a_truncated_file() {
+        let file = file();
+        for _ in 0..100 {
+            file.set_len(N_BYTES as u64).unwrap();
+            let flag = TruncationFlag::default();
+            let map = Arc::new(FileMap::new(&file, 0, N_BYTES, &flag).unwrap());
+            std::thread::scope(|scope| {
+                for thread in 0..4 {
+                    let map = &map;
+                    scope.spawn(move || {
+                        for at in (thread..N_BYTES).step_by(997) {
+                            assert!(matches!(map.bytes(at, 1), [0 | 7]));
+                        }
+                    });
+                }
+                file.set_len(0).unwrap();
+            });
+            assert_eq!(map.bytes(N_BYTES - 1, 1), [0]);
+            assert!(flag.is_raised());
+        }
+    }
+
+    #[test]
+    fn registrations_are_reused_and_grow() {
+        let (file, flag) = (file(), TruncationFlag::default());
+        for _ in 0..3 {
+            let maps: Vec<_> =
+                (0..300).map(|_| FileMap::new(&file, 0, 100, &flag).unwrap()).collect();
+            assert!(maps.iter().all(|map| map.bytes(99, 1) == [7]));
+        }
+        assert!(!flag.is_raised());
+    }
+
+    /// Set in the process that ends.
+    const ENDS: &str = "WEFT_TEST_BUS_ERROR";
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tells the process that ends from the one that waits"
+    )]
+    fn other_bus_errors_keep_their_effect() {
+        if std::env::var_os(ENDS).is_some() {
+            read_other_memory();
+        }
+        let name = "mapped_file::truncation_tests::other_bus_errors_keep_their_effect";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let status = command.args(["--exact", name]).env(ENDS, "1").output().unwrap().status;
+        assert_eq!(status.signal(), Some(libc::SIGBUS));
+    }
+
+    /// Reads a missing page of a mapping that is not guarded.
+    fn read_other_memory() {
+        let file = file();
+        let _guarded = FileMap::new(&file, 0, N_BYTES, &TruncationFlag::default()).expect("mapped");
+        let other = MmapOptions::new().len(N_BYTES).map_raw_read_only(&file).expect("mapped");
+        file.set_len(0).expect("mapped");
+        // SAFETY: the address is mapped; its page is missing.
+        assert_eq!(unsafe { other.as_ptr().read_volatile() }, 0);
+    }
+}

@@ -101,13 +101,13 @@ mod handler {
     const RANGES_PER_BLOCK: usize = 128;
 
     /// Block of the list of all ranges, which only grows.
-    struct Block {
+    struct MapBlock {
         ranges: [MappedRange; RANGES_PER_BLOCK],
-        next: AtomicPtr<Block>,
+        next: AtomicPtr<MapBlock>,
     }
 
     /// Block registered last.
-    static NEWEST: AtomicPtr<Block> = AtomicPtr::new(ptr::null_mut());
+    static NEWEST: AtomicPtr<MapBlock> = AtomicPtr::new(ptr::null_mut());
 
     /// Free ranges.
     static FREE: Mutex<Vec<&'static MappedRange>> = Mutex::new(Vec::new());
@@ -127,7 +127,7 @@ mod handler {
         INSTALLED.call_once(install);
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         let range = free.pop().unwrap_or_else(|| {
-            let block: &'static Block = Box::leak(Box::new(Block {
+            let block: &'static MapBlock = Box::leak(Box::new(MapBlock {
                 ranges: std::array::from_fn(|_| MappedRange {
                     start: AtomicUsize::new(0),
                     end: AtomicUsize::new(0),
@@ -250,95 +250,5 @@ mod handler {
                 }
             }
         }
-    }
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::io::Write as _;
-    use std::os::unix::process::ExitStatusExt as _;
-    use std::process::Command;
-    use std::sync::Arc;
-
-    use memmap2::MmapOptions;
-
-    use super::*;
-    use crate::mapped_file::FileMap;
-
-    const N_BYTES: usize = 1 << 16;
-
-    fn file() -> std::fs::File {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(&[7; N_BYTES]).expect("written");
-        file
-    }
-
-    #[test]
-    fn missing_pages_read_as_zeros_and_raise_the_flag() {
-        let (file, flag, other) = (file(), TruncationFlag::default(), TruncationFlag::default());
-        let map = FileMap::new(&file, 64, N_BYTES - 64, &flag).unwrap();
-        let second = FileMap::new(&file, 0, N_BYTES, &other).unwrap();
-        file.set_len(5_000).unwrap();
-        assert_eq!(map.bytes(0, 100), [7; 100]);
-        assert!(!flag.is_raised(), "nothing missing was read");
-        assert_eq!(map.bytes(20_000, 100), [0; 100]);
-        assert!(flag.is_raised() && !other.is_raised());
-        assert_eq!((map.bytes(0, 4_000), map.bytes(N_BYTES - 65, 1)), (&[7; 4_000][..], &[0][..]));
-        drop(map);
-        assert_eq!(second.floats(N_BYTES - 4, 1), [0.0]);
-        assert!(other.is_raised());
-    }
-
-    #[test]
-    fn many_threads_may_read_a_truncated_file() {
-        let file = file();
-        for _ in 0..100 {
-            file.set_len(N_BYTES as u64).unwrap();
-            let flag = TruncationFlag::default();
-            let map = Arc::new(FileMap::new(&file, 0, N_BYTES, &flag).unwrap());
-            std::thread::scope(|scope| {
-                for thread in 0..4 {
-                    let map = &map;
-                    scope.spawn(move || {
-                        for at in (thread..N_BYTES).step_by(997) {
-                            assert!(matches!(map.bytes(at, 1), [0 | 7]));
-                        }
-                    });
-                }
-                file.set_len(0).unwrap();
-            });
-            assert_eq!(map.bytes(N_BYTES - 1, 1), [0]);
-            assert!(flag.is_raised());
-        }
-    }
-
-    #[test]
-    fn registrations_are_reused_and_grow() {
-        let (file, flag) = (file(), TruncationFlag::default());
-        for _ in 0..3 {
-            let maps: Vec<_> =
-                (0..300).map(|_| FileMap::new(&file, 0, 100, &flag).unwrap()).collect();
-            assert!(maps.iter().all(|map| map.bytes(99, 1) == [7]));
-        }
-        assert!(!flag.is_raised());
-    }
-
-    #[test]
-    #[ignore = "ends the process; run by the next test"]
-    fn read_of_other_memory_ends_the_process() {
-        let file = file();
-        let _guarded = FileMap::new(&file, 0, N_BYTES, &TruncationFlag::default()).unwrap();
-        let other = MmapOptions::new().len(N_BYTES).map_raw_read_only(&file).unwrap();
-        file.set_len(0).unwrap();
-        // SAFETY: the address is mapped; its page is missing.
-        assert_eq!(unsafe { other.as_ptr().read_volatile() }, 0);
-    }
-
-    #[test]
-    fn other_bus_errors_keep_their_effect() {
-        let name = "truncated_maps::tests::read_of_other_memory_ends_the_process";
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        let status = command.args(["--ignored", "--exact", name]).output().unwrap().status;
-        assert_eq!(status.signal(), Some(libc::SIGBUS));
     }
 }

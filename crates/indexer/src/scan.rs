@@ -100,7 +100,7 @@ pub struct SkippedEntry {
 pub struct ScanResult {
     /// Files to read.
     pub found: Vec<ScannedFile>,
-    /// JSON Canvas documents, which show notes but are none; their files are not examined.
+    /// JSON Canvas documents, which show notes; their files are not examined.
     pub(crate) canvases: Vec<NotePath>,
     /// Markdown files and folders that were skipped, each with a reason.
     pub skipped: Vec<SkippedEntry>,

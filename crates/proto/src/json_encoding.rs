@@ -193,9 +193,9 @@ mod tests {
             concat!(
                 r#"{"focus_note":null,"related_notes":[{"uri":"","title":"","details":"","truncated":false,"#,
                 r#""parent":null,"object":null,"relation":"PriorSibling","#,
-                r#""also_relations":["NoteInContextualPath",null],"tokens":0}],"#,
+                r#""also_relations":["NoteInContextualPath",null],"tokens":0,"topic":null,"similarity":null,"in_folder":false}],"#,
                 r#""budget":0,"used":0,"remaining":0,"focus_tokens":0,"skipped":[],"skipped_truncated":false,"#,
-                r#""resume_token":null,"generation":0,"warnings":[]}"#
+                r#""resume_token":null,"generation":0,"warnings":[],"relations":null}"#
             ),
             "the rendered text is omitted if absent"
         );

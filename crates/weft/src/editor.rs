@@ -18,7 +18,7 @@ pub(crate) struct EditTarget {
     pub(crate) uri: String,
 }
 
-/// How an editor is told the line.
+/// Syntax in which an editor expects the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineSyntax {
     /// `+LINE FILE`.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command as Process;
 
 use weft_daemon::Environment;
-use weft_daemon::config::{Config, Opener};
+use weft_daemon::config::{Config, NoteOpener};
 use weft_proto::noteweft::v1::{LocateNoteRequest, LocateNoteResponse};
 
 use crate::cli::{Format, Global};
@@ -94,20 +94,20 @@ pub(crate) fn open(
     let target = EditTarget { file: file.clone(), line: *line, column: *column, uri: uri.clone() };
     let refused = |reason: String| Failure::from(config.refuse("open.with", reason));
     match config.settings.open.opener().map_err(refused)? {
-        Opener::Editor => match editor::of_environment(environment).map_err(Failure::usage)? {
+        NoteOpener::Editor => match editor::of_environment(environment).map_err(Failure::usage)? {
             Some(command) => start(&editor::command_line(&command, &target)),
             None => Err(Failure::usage("no editor is known")
                 .hint("set VISUAL or EDITOR, such as EDITOR=vim, or the setting `open.with`")),
         },
-        Opener::Command(command) => start(&editor::command_line(&command, &target)),
-        Opener::VsCode => match editor::find_program("code", environment) {
+        NoteOpener::Command(command) => start(&editor::command_line(&command, &target)),
+        NoteOpener::VsCode => match editor::find_program("code", environment) {
             Some(program) => {
                 let command = [program.to_string_lossy().into_owned()];
                 start(&editor::command_line(&command, &target))
             }
             None => follow(vscode_url),
         },
-        Opener::Obsidian => follow(obsidian_url),
+        NoteOpener::Obsidian => follow(obsidian_url),
     }
 }
 

@@ -7,7 +7,7 @@ mod problem;
 mod settings;
 
 pub use load::{Config, RELOADABLE, Sources};
-pub use open_settings::{OpenSettings, Opener, command_words};
+pub use open_settings::{NoteOpener, OpenSettings, command_words};
 pub use permission::{CertificatePermission, Permission};
 pub use problem::{ConfigError, Problem, SettingOrigin};
 pub(crate) use settings::refusal_to_open;

@@ -13,7 +13,7 @@ pub struct OpenSettings {
 
 /// Program that opens a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opener {
+pub enum NoteOpener {
     /// The editor of the environment.
     Editor,
     /// Visual Studio Code.
@@ -35,13 +35,13 @@ impl OpenSettings {
     pub const PLACEHOLDERS: [&str; 4] = ["{file}", "{line}", "{column}", "{uri}"];
 
     /// Returns the program to open notes with; fails if the command is invalid.
-    pub fn opener(&self) -> Result<Opener, String> {
+    pub fn opener(&self) -> Result<NoteOpener, String> {
         match self.with.trim() {
-            "editor" => Ok(Opener::Editor),
-            "vscode" => Ok(Opener::VsCode),
-            "obsidian" => Ok(Opener::Obsidian),
+            "editor" => Ok(NoteOpener::Editor),
+            "vscode" => Ok(NoteOpener::VsCode),
+            "obsidian" => Ok(NoteOpener::Obsidian),
             "" => Err("must be \"editor\", \"vscode\", \"obsidian\" or a command".to_owned()),
-            command => command_words(command).map(Opener::Command),
+            command => command_words(command).map(NoteOpener::Command),
         }
     }
 
@@ -108,10 +108,13 @@ mod tests {
     #[test]
     fn setting_names_a_program_or_a_command() {
         let opener = |with: &str| OpenSettings { with: with.to_owned() }.opener();
-        assert_eq!(opener("editor"), Ok(Opener::Editor));
-        assert_eq!(opener("vscode"), Ok(Opener::VsCode));
-        assert_eq!(opener("obsidian"), Ok(Opener::Obsidian));
-        assert_eq!(opener("hx {file}"), Ok(Opener::Command(vec!["hx".into(), "{file}".into()])));
+        assert_eq!(opener("editor"), Ok(NoteOpener::Editor));
+        assert_eq!(opener("vscode"), Ok(NoteOpener::VsCode));
+        assert_eq!(opener("obsidian"), Ok(NoteOpener::Obsidian));
+        assert_eq!(
+            opener("hx {file}"),
+            Ok(NoteOpener::Command(vec!["hx".into(), "{file}".into()]))
+        );
         assert!(opener(" ").is_err() && opener("\"x").is_err());
     }
 }

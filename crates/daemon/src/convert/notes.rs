@@ -11,7 +11,7 @@ use weft_model::{Span, Value};
 use weft_proto::noteweft::v1 as wire;
 
 use super::{count, filter, open_links, size, source};
-use crate::config::Opener;
+use crate::config::NoteOpener;
 use crate::status::invalid;
 
 /// Reason why a blank name is invalid.
@@ -153,7 +153,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
 pub(crate) fn place_response(
     answer: engine::PlaceAnswer,
     position: FilePosition,
-    opener: &Opener,
+    opener: &NoteOpener,
 ) -> wire::LocateNoteResponse {
     let engine::PlaceAnswer {
         uri,
@@ -169,9 +169,9 @@ pub(crate) fn place_response(
     let FilePosition { file, line, column, hash: current } = position;
     let file = file.to_string_lossy().into_owned();
     let open_with = match opener {
-        Opener::Editor | Opener::Command(_) => wire::OpenWith::Editor,
-        Opener::VsCode => wire::OpenWith::Vscode,
-        Opener::Obsidian => wire::OpenWith::Obsidian,
+        NoteOpener::Editor | NoteOpener::Command(_) => wire::OpenWith::Editor,
+        NoteOpener::VsCode => wire::OpenWith::Vscode,
+        NoteOpener::Obsidian => wire::OpenWith::Obsidian,
     };
     wire::LocateNoteResponse {
         uri: uri.to_string(),

@@ -12,7 +12,7 @@ use weft_proto::noteweft::v1::note_service_server::NoteService;
 
 use super::Services;
 use super::requested_state::{HasRequestedState as _, RequestedState};
-use crate::config::Opener;
+use crate::config::NoteOpener;
 use crate::{convert, status};
 
 #[tonic::async_trait]
@@ -89,7 +89,7 @@ impl NoteService for Services {
             None => return Err(status::vault_removed(&place.vault)),
         };
         // An invalid setting is refused at the start.
-        let opener = opener.unwrap_or(Opener::Editor);
+        let opener = opener.unwrap_or(NoteOpener::Editor);
         Ok(Response::new(convert::notes::place_response(place, position, &opener)))
     }
 

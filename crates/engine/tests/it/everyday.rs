@@ -1,4 +1,4 @@
-//! What people type and write: inputs after public complaints about tools for notes, end to end.
+//! Inputs that people type and write, after public complaints about tools for notes, end to end.
 
 use proptest::prelude::*;
 use weft_engine::context::{ContextBudget, ContextRequest, PackingProfile};

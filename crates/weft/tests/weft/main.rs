@@ -292,7 +292,7 @@ fn related_response_has_the_documented_shape() {
     let fields = [
         (
             &answer,
-            "budget,focus_note,focus_tokens,generation,related_notes,remaining,resume_token,skipped,skipped_truncated,used,warnings",
+            "budget,focus_note,focus_tokens,generation,related_notes,relations,remaining,resume_token,skipped,skipped_truncated,used,warnings",
         ),
         (
             &answer["focus_note"],
@@ -366,7 +366,7 @@ fn context_output_serves_terminals_pipes_and_programs() {
     let fields = [
         (
             &answer,
-            "budget,estimator,generation,items,ledger_unit,omitted,packing,passages,remaining,rendered,truncated_by,unit,used,warnings",
+            "budget,estimator,generation,items,ledger_unit,omitted,packing,passages,relations,remaining,rendered,truncated_by,unit,used,warnings",
         ),
         (
             &answer["items"][0],
