@@ -300,7 +300,7 @@ fn related_response_has_the_documented_shape() {
         ),
         (
             &answer["related_notes"][0],
-            "also_relations,details,object,parent,relation,title,tokens,truncated,uri",
+            "also_relations,details,in_folder,object,parent,relation,similarity,title,tokens,topic,truncated,uri",
         ),
         (&answer["skipped"][0], "relation,tokens,uri"),
         (&answer["focus_note"]["parent"], "title,uri"),
