@@ -35,7 +35,7 @@ enum FolderMember<'t> {
 impl NoteTable {
     /// Returns the notes around `note` in its folder, or, for a folder note, around its folder; `None` if its place is given by a link, a dotted name or a folder note.
     ///
-    /// Of a folder, its note is a sibling. A folder of more than `max_siblings` other notes and folders is crowded: then `n_following` notes are returned.
+    /// A subfolder is represented by its note. A folder of more than `max_siblings` other notes and folders is crowded; its `n_following` next notes are returned instead.
     /// Reads about as many entries as it returns, whatever the size of the vault.
     #[must_use]
     pub fn folder_place(
