@@ -80,7 +80,7 @@ type SharedListKey = fn(&NoteGraph, NoteId) -> Option<NoteId>;
 
 /// The registry. The order of rows within a level is the order of its ring.
 ///
-/// Source: Graph RAG design, "Priorities" and "Links Between Relationship Types"; the rows of [`found_around`] are additions, in every level after the relations of the design text.
+/// Source: Graph RAG design, "Priorities" and "Links Between Relationship Types"; the rows of `found_around` are additions, in every level after the relations of the design text.
 pub const STRATEGIES: &[Strategy] = &[
     row(Relation::Parent, P1, Relation::Focus, parent),
     row(Relation::Object, P1, Relation::Focus, object),
