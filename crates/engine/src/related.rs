@@ -184,7 +184,7 @@ impl Engine {
         // Another store may have the same generation numbers, so the digest of the notes is included.
         let state = snapshot.notes.total().digest;
         let focus_part = (graph.uri(focus), section);
-        let relations = requested_relations.unwrap_or(self.related.relations);
+        let relations = self.relation_set(*requested_relations);
         let topics = &self.settings.topics;
         let around = (relations == RelationSet::Auto)
             .then(|| FocusSurroundings::new(&snapshot, focus, &passing.notes, topics, &self.stop));
@@ -219,7 +219,12 @@ impl Engine {
     /// Returns true if a request may relate notes by their vectors, so that loading ones are worth waiting for.
     #[must_use]
     pub fn relates_by_meaning(&self, request: &RelatedRequest) -> bool {
-        request.relations.unwrap_or(self.related.relations) == RelationSet::Auto
+        self.relation_set(request.relations) == RelationSet::Auto
+    }
+
+    /// Returns the relations that a request follows: the requested ones, else those of the settings.
+    pub(crate) fn relation_set(&self, requested: Option<RelationSet>) -> RelationSet {
+        requested.unwrap_or(self.related.relations)
     }
 
     /// Returns the snapshot of a generation, if it is the newest or pinned.

@@ -310,7 +310,7 @@ impl Engine {
             sibling_of_target: *sibling_of_target,
             ..Options::default()
         };
-        let relations = relations.unwrap_or(self.related.relations);
+        let relations = self.relation_set(*relations);
         let topics = &self.settings.topics;
         let around = (relations == RelationSet::Auto)
             .then(|| FocusSurroundings::new(snapshot, id, passing, topics, &self.stop));

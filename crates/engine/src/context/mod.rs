@@ -83,9 +83,7 @@ impl Engine {
     /// Returns true if a request may search or relate notes by their vectors, so that loading ones are worth waiting for.
     #[must_use]
     pub fn assembles_by_meaning(&self, request: &ContextRequest) -> bool {
-        let relates = |focus: &FocusSource| {
-            focus.relations.unwrap_or(self.related.relations) == RelationSet::Auto
-        };
+        let relates = |focus: &FocusSource| self.relation_set(focus.relations) == RelationSet::Auto;
         request.searches_by_meaning() || request.focus.as_ref().is_some_and(relates)
     }
 
