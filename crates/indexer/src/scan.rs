@@ -100,8 +100,8 @@ pub struct SkippedEntry {
 pub struct ScanResult {
     /// Files to read.
     pub found: Vec<ScannedFile>,
-    /// JSON Canvas documents, which show notes; their files are not examined.
-    pub(crate) canvases: Vec<NotePath>,
+    /// Other files that the scan was asked for; their contents are not examined. [`scan`] asks for JSON Canvas documents.
+    pub(crate) attachments: Vec<NotePath>,
     /// Markdown files and folders that were skipped, each with a reason.
     pub skipped: Vec<SkippedEntry>,
     /// True if a file is reachable by several paths, through links or Unicode spellings.
@@ -167,7 +167,7 @@ pub(crate) fn attachments(
     options: &ScanOptions,
     is_wanted: FileKind,
 ) -> Result<Vec<NotePath>, ScanError> {
-    Ok(scan_files(root, options, &ScanArea::WHOLE, is_wanted)?.canvases)
+    Ok(scan_files(root, options, &ScanArea::WHOLE, is_wanted)?.attachments)
 }
 
 /// Returns true for the files that a scan lists besides the Markdown files.
@@ -201,12 +201,13 @@ fn scan_files(
         }
         level = inner;
     }
-    let VaultWalk { found, canvases, mut skipped, has_path_aliases, leftover_temp_files, .. } =
-        walk;
+    let VaultWalk {
+        found, attachments, mut skipped, has_path_aliases, leftover_temp_files, ..
+    } = walk;
     skipped.sort();
     Ok(ScanResult {
         found: found.into_values().collect(),
-        canvases,
+        attachments,
         skipped,
         has_path_aliases,
         leftover_temp_files,
@@ -445,7 +446,7 @@ struct VaultWalk {
     /// Canonical folders that were entered through a link.
     linked: HashSet<PathBuf>,
     found: BTreeMap<NotePath, ScannedFile>,
-    canvases: Vec<NotePath>,
+    attachments: Vec<NotePath>,
     skipped: Vec<SkippedEntry>,
     has_path_aliases: bool,
     leftover_temp_files: Vec<PathBuf>,
@@ -460,7 +461,7 @@ impl VaultWalk {
             max_file_bytes: options.max_file_bytes,
             linked: HashSet::new(),
             found: BTreeMap::new(),
-            canvases: Vec::new(),
+            attachments: Vec::new(),
             skipped: Vec::new(),
             has_path_aliases: false,
             leftover_temp_files: Vec::new(),
@@ -509,7 +510,7 @@ impl VaultWalk {
                     let is_kept_out = self.kept_out(path, false, rules.as_deref()).is_some();
                     if !is_kept_out && self.is_included(path) {
                         let path = self.vault_path(path);
-                        self.canvases.extend(path);
+                        self.attachments.extend(path);
                     }
                 }
                 Ok(EntryKind::Other) | Err(_) => {}

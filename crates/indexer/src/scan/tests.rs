@@ -16,7 +16,7 @@ fn vault(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn scan_paths(root: &tempfile::TempDir, options: &ScanOptions) -> (Vec<String>, Vec<String>) {
-    let ScanResult { found, skipped, canvases: _, has_path_aliases: _, leftover_temp_files: _ } =
+    let ScanResult { found, skipped, attachments: _, has_path_aliases: _, leftover_temp_files: _ } =
         scan(root.path(), options, &ScanArea::WHOLE).expect("the root can be read");
     (
         found.iter().map(|file| file.path.as_str().to_owned()).collect(),

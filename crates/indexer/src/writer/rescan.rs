@@ -220,13 +220,13 @@ impl Writer {
         if area.is_whole() {
             self.scans.vaults[at].has_path_aliases = scanned.has_path_aliases;
         }
-        let ScanResult { found, canvases, skipped, has_path_aliases: _, leftover_temp_files } =
+        let ScanResult { found, attachments, skipped, has_path_aliases: _, leftover_temp_files } =
             scanned;
         self.scans.last_full.take_if(|_| skipped.iter().any(|skipped| skipped.failed));
         self.files.vaults.remove_stale_temp_files(&leftover_temp_files);
         let notes = self.publication.notes();
         let paths = area.paths();
-        self.scans.vaults[at].set_canvases(&paths, canvases);
+        self.scans.vaults[at].set_canvases(&paths, attachments);
         let missing = MissingNotes::new(self.missing_from(id, &notes, &paths, &found), &skipped);
         let mut unindexed: BTreeMap<String, UnindexedFile> =
             skipped.into_iter().map(unindexed_of_skipped).collect();
