@@ -1,8 +1,10 @@
 //! End-to-end tests of the wiring; the tests of each crate cover the depth.
 
 mod access_control;
+mod context;
 mod descriptors;
 mod graph_walks;
+mod live_index;
 mod mcp;
 mod observability;
 mod open_note;
