@@ -119,7 +119,33 @@ pub(crate) fn breaches(files: &[File]) -> Vec<String> {
         .iter()
         .flat_map(|file| in_lines(file).chain(in_whole(file)).chain(wording::breaches(file)))
         .chain(missing_tests(files))
+        .chain(other_versions(files))
         .collect()
+}
+
+/// The files that state the version of a release, the workspace first, each with the beginning of that line.
+const VERSIONS: [(&str, &str); 3] = [
+    ("Cargo.toml", "version = "),
+    ("clients/python/pyproject.toml", "version = "),
+    ("clients/typescript/package.json", "\"version\": "),
+];
+
+/// Returns a line per client library whose version is not that of the workspace.
+fn other_versions(files: &[File]) -> impl Iterator<Item = String> {
+    let stated = VERSIONS.map(|(path, start)| {
+        let file = files.iter().find(|file| file.path == path);
+        let line = |file: &File| {
+            let version = file.text.lines().find_map(|line| line.trim().strip_prefix(start))?;
+            Some(version.trim_matches(['"', ',']).to_owned())
+        };
+        (path, file.and_then(line))
+    });
+    let [(_, workspace), clients @ ..] = stated;
+    let other = clients.into_iter().filter(move |(_, version)| *version != workspace);
+    other.map(|(path, version)| match version {
+        Some(version) => format!("{path}: version {version} is not that of the workspace"),
+        None => format!("{path}: states no version"),
+    })
 }
 
 /// Documents that name the tests of their promises.
@@ -208,6 +234,20 @@ mod tests {
         ];
         let found: Vec<String> = missing_tests(&files).collect();
         assert_eq!(found, ["docs/security.md:2: no test is named `no_note_is_lost`"]);
+    }
+
+    #[test]
+    fn clients_have_the_version_of_the_workspace() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let files = [
+            file("Cargo.toml", "[workspace.package]\nversion = \"0.2.0\"\n"),
+            file("clients/python/pyproject.toml", "[project]\nversion = \"0.2.0\"\n"),
+            file("clients/typescript/package.json", "{\n  \"version\": \"0.1.0\",\n"),
+        ];
+        let found: Vec<String> = other_versions(&files).collect();
+        let expected =
+            "clients/typescript/package.json: version 0.1.0 is not that of the workspace";
+        assert_eq!(found, [expected]);
     }
 
     #[test]
