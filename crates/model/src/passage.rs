@@ -1,14 +1,15 @@
 //! Passages: the parts of a body that are scored, and shown, as one.
 //!
 //! A passage is a paragraph, or several short ones. It never crosses a heading, and begins with the heading of its section if it is the first one there.
+//! Link reference definitions, which no reader sees, are passages of their own.
 //! Passages depend on the body alone, not on a model, so that they exist in every index.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::Heading;
 use crate::text::byte_of_char;
+use crate::{Heading, is_link_definition};
 
 /// Minimum length in bytes; a shorter passage is extended by the next paragraph of its section.
 ///
@@ -72,6 +73,11 @@ pub fn passages(body: &str, headings: &[Heading]) -> Vec<BodyPassage> {
             start = heading.end;
         }
         for paragraph in paragraphs(body, start..section.bytes.end) {
+            if only_defines_links(&body[paragraph.clone()]) {
+                close(&mut open);
+                close(&mut Some(BodyPassage { bytes: paragraph, heading: None }));
+                continue;
+            }
             if let Some(passage) = &mut open {
                 let (own, added) = (passage.bytes.len(), paragraph.len());
                 let is_short = own < MIN_BYTES || added < SHORT_BYTES || passage.is_bare();
@@ -96,6 +102,11 @@ pub fn passages(body: &str, headings: &[Heading]) -> Vec<BodyPassage> {
     close(&mut open);
     found.retain(|passage| !passage.bytes.is_empty());
     found
+}
+
+/// True if every line of a paragraph is a link reference definition.
+fn only_defines_links(paragraph: &str) -> bool {
+    paragraph.lines().filter(|line| !line.trim().is_empty()).all(is_link_definition)
 }
 
 /// A heading with the text up to the next heading, or the text before the first heading.
@@ -268,6 +279,10 @@ mod tests {
                 vec![(None, long), (None, &format!("{long}\n\nshort"))],
             ),
             ("```\none\n\ntwo\n```\n", vec![(None, "```\none\n\ntwo\n```")]),
+            (
+                "# Title\n\none\n\n[a]: a.md\n[b]: b.md\n\ntwo\n",
+                vec![(Some(1), "# Title\n\none"), (None, "[a]: a.md\n[b]: b.md"), (None, "two")],
+            ),
         ] {
             assert_eq!(texts(body), expected, "{body:?}");
         }

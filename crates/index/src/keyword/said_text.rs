@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use weft_model::encoded_data::encoded_data;
 use weft_model::entities::{decoded, entity_length};
+use weft_model::is_link_definition;
 
 /// Maximum distance in bytes between the two ends of a link, a tag or a pair of emphasis marks.
 const MAX_DISTANCE: usize = 2048;
@@ -360,6 +361,12 @@ impl<'t> MarkupScanner<'t> {
     fn opening_bracket(&mut self, at: usize) -> usize {
         let rest = self.within_reach(at);
         let line = rest.lines().next().unwrap_or_default();
+        if self.defines_link(at, line) {
+            let end = at + line.len();
+            self.aside(at..end);
+            self.skip(at..end);
+            return end;
+        }
         if let Some(inner) = line.strip_prefix("[[")
             && let Some(n_inner) = inner.find("]]").filter(|n| *n > 0)
         {
@@ -388,6 +395,21 @@ impl<'t> MarkupScanner<'t> {
         self.aside(closing + 2..end);
         self.skip(at..at + 1);
         self.open(at + 1, closing..end + 1)
+    }
+
+    /// Returns true if `line`, from `at` to the end of its line, is a link reference definition that does not continue a paragraph.
+    fn defines_link(&self, at: usize, line: &str) -> bool {
+        let indentation = self.written.as_bytes()[..at].iter().rev();
+        let n_spaces = indentation.take(4).take_while(|byte| **byte == b' ').count();
+        let start = at - n_spaces;
+        let Some(above) = self.written[..start].strip_suffix('\n') else {
+            return start == 0 && n_spaces < 4 && is_link_definition(line);
+        };
+        let above = || &above[above.rfind('\n').map_or(0, |newline| newline + 1)..];
+        let ends_paragraph = |line: &str| {
+            line.trim().is_empty() || line.starts_with('#') || is_link_definition(line)
+        };
+        n_spaces < 4 && is_link_definition(line) && ends_paragraph(above())
     }
 
     /// Begins the text of a link, whose end is skipped. Returns the start of the text.
@@ -594,6 +616,11 @@ mod tests {
                 "a linked *phrase* here",
             ),
             ("link to a definition", "a [b][c] d [e] [f]: g", "a b d [e] [f]: g"),
+            (
+                "definitions of links",
+                "[a b]: c.md\n [d]: e.md \"f\"\n\ng\n[h]: i.md\n\n# j\n[k]: l.md\n[^1]: m",
+                "\n \n\ng\n[h]: i.md\n\n# j\n\n[^1]: m",
+            ),
             ("images", "![alt](x.png)", "!alt"),
             ("nested brackets", "[a [b] c](d)e", "a [b] ce"),
             ("brackets without target", "[a] (b) [c", "[a] (b) [c"),
@@ -700,6 +727,7 @@ mod tests {
             ("<!-- a -->x[^1]", " a |1"),
             ("[a](data:image/png;base64,AAAA)", ""),
             ("[a](data:image/png;base64,AAAA \"t\")", " \"t\""),
+            ("[a]: b.md \"c\"\nd", "[a]: b.md \"c\""),
             ("a & b", ""),
         ] {
             let said = SaidText::of(written);
