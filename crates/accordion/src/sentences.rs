@@ -8,7 +8,7 @@ use weft_model::Span;
 /// Length of a word in characters above which it may be cut, for text without any boundary.
 const MAX_WORD_CHARS: usize = 60;
 
-/// Returns the sentences of `bytes`, in text order and without white space around them; lines end a sentence. A heading, a number or a mark belongs to the sentence after it.
+/// Returns the sentences of `bytes`, in text order and without white space around them; lines end a sentence. A heading, a number, a mark or the first line of a code block belongs to the sentence after it.
 pub(crate) fn units(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
     let (mut units, mut carried): (Vec<Range<usize>>, Option<usize>) = (Vec::new(), None);
     let (mut start, last) = (bytes.start, bytes.end);
@@ -25,8 +25,9 @@ pub(crate) fn units(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
                 continue;
             }
             let first = *begun.get_or_insert(range.start);
-            // The number of a list item says nothing alone, nor does a heading.
-            if body[range.clone()].contains(char::is_alphabetic) && !is_heading(&body[first..]) {
+            // The number of a list item says nothing alone, nor does a heading or the language of a code block.
+            let says_nothing = is_heading(&body[first..]) || is_fence(&body[first..]);
+            if body[range.clone()].contains(char::is_alphabetic) && !says_nothing {
                 units.push(carried.take().unwrap_or(first)..range.end);
                 begun = None;
             }
@@ -50,6 +51,11 @@ fn is_heading(line: &str) -> bool {
     let text = line.trim_start_matches('#');
     let level = line.len() - text.len();
     (1..=6).contains(&level) && text.starts_with(' ')
+}
+
+/// True if a line begins or ends a code block.
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// Returns the index of the unit with the most matches of different length and place, the first of equals; `None` without units.
@@ -106,6 +112,9 @@ mod tests {
             "# Head\n\n2. Two of them.\n3.",
         ];
         assert_eq!(texts(all.clone()), expected);
+        let code = "Run it:\n\n```sh\nweft serve\n```\n\nDone.";
+        let of_code = units(code, 0..code.len()).into_iter().map(|unit| &code[unit]);
+        assert!(of_code.eq(["Run it:", "```sh\nweft serve", "```\n\nDone."]));
         let best = |matches: &[Span]| best_unit(body, &all, 0, matches);
         assert_eq!(best(&[]), Some(0));
         assert_eq!(best(&[Span::new(18, 22)]), Some(1));
