@@ -9,7 +9,7 @@ use weft_index::keyword::{KeywordQuery, Language, TermMatcher};
 use weft_index::notes::NoteEntry;
 use weft_model::encoded_data::encoded_data;
 use weft_model::text::{CharCounter, byte_of_char};
-use weft_model::{BodyDisplay, DisplayedText, Heading, Span, Stop};
+use weft_model::{BodyDisplay, DisplayedText, Heading, Span, Stop, is_link_definition};
 
 use crate::analyzer_pool::AnalyzerPool;
 
@@ -110,8 +110,24 @@ impl<'q> Cutter<'q> {
         };
         let text = &body[region.clone()];
         self.analyzers.with(|analyzer| self.sought.find(analyzer, text, language, find));
+        remove_in_definitions(body, &mut found);
         found
     }
+}
+
+/// Removes the matches in link reference definitions, which are not displayed.
+fn remove_in_definitions(body: &str, found: &mut Vec<Match>) {
+    let (mut line_end, mut defines) = (0, false);
+    found.retain(|found| {
+        if found.start >= line_end {
+            let above = &body[line_end..found.start];
+            let start = above.rfind('\n').map_or(line_end, |newline| line_end + newline + 1);
+            let rest = &body[found.start..];
+            line_end = found.start + rest.find('\n').map_or(rest.len(), |newline| newline + 1);
+            defines = is_link_definition(&body[start..line_end]);
+        }
+        !defines
+    });
 }
 
 /// Splits a body into parts of at most [`MAX_SEARCHED_BYTES`], between words if possible.
@@ -576,6 +592,20 @@ mod tests {
         ] {
             assert_eq!(begins(body, "moss", 200), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn definitions_of_links_match_nothing() {
+        let body =
+            "[moss]: a.md\n\nSee [moss][moss], moss.\n\n[fern]: moss.md 'Moss'\n[moss]: b.md";
+        let places = body.match_indices("moss").chain(body.match_indices("Moss"));
+        let match_at =
+            |(start, text): (usize, &str)| Match { start, end: start + text.len(), term: 0 };
+        let mut found: Vec<Match> = places.map(match_at).collect();
+        found.sort_by_key(|found| found.start);
+        remove_in_definitions(body, &mut found);
+        let starts: Vec<usize> = found.iter().map(|found| found.start).collect();
+        assert_eq!(starts, [19, 25, 32]);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use crate::is_link_definition;
+
 /// The role of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// Nothing to display: a blank line, a fence, a rule, a comment.
+    /// Nothing to display: a blank line, a fence, a rule, a comment, the definition of a link.
     Hidden,
     /// Displayed as written: code or math.
     Code,
@@ -187,6 +189,9 @@ impl LineReader {
         };
         if self.is_in_table || (rest.contains('|') && is_header()) {
             return LineKind::Row;
+        }
+        if !self.is_in_paragraph && !is_item && is_link_definition(rest) {
+            return LineKind::Hidden;
         }
         if self.is_in_paragraph && !is_item && !rest.starts_with("[^") {
             return LineKind::Continued;

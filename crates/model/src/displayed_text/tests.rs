@@ -73,6 +73,11 @@ fn syntax_is_removed() {
             "• one\n• two more\n• three\n1. four\n• [ ] five",
         ),
         ("quotes", "> said\n> > he\n\nwe", "said he\nwe"),
+        (
+            "definitions of links",
+            "so\n\n[a]: b.md 'c'\n [d]: e.md\n\nend\n[f]: g\n\n- [h]: i\n\n[^1]: j",
+            "so\nend [f]: g\n• [h]: i\nj",
+        ),
         ("rules", "a\n\n---\n\n* * *\nb", "a\nb"),
         (
             "table",
