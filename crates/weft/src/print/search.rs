@@ -98,7 +98,7 @@ fn one_hit(rank: usize, hit: &Hit, top: f64) -> String {
             let _ = writeln!(out, "    {}", paint(DIM, &path.join(" › ")));
         }
         printed = &snippet.heading_path;
-        out.push_str(&passage(snippet, columns));
+        out.push_str(&passage(snippet, &hit.title, columns));
     }
     out
 }
@@ -260,14 +260,25 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
     out
 }
 
-/// Formats a passage with its matches marked, with dots in front if it starts inside a sentence.
-fn passage(snippet: &Snippet, columns: usize) -> String {
-    let Snippet { text, start, end: _, heading_path: _, matches } = snippet;
+/// Formats a passage with its matches marked and its blocks apart, with dots in front if it starts inside a sentence.
+///
+/// A heading at its start is omitted, because it is printed above, as the title is.
+fn passage(snippet: &Snippet, title: &str, columns: usize) -> String {
+    let Snippet { text, start, end: _, heading_path, matches } = snippet;
     let is_marked = |at: u32| matches.iter().any(|span| (span.start..span.end).contains(&at));
-    let is_cut = *start > 0 && text.starts_with(char::is_lowercase);
-    let dots = is_cut.then_some(('…', false));
-    let text = (0..).zip(text.chars()).map(|(at, c)| (c, is_marked(at)));
-    let marked: Vec<(char, bool)> = dots.into_iter().chain(text).collect();
+    let heading = heading_path.last().map_or(title, String::as_str);
+    let is_repeated = text.split_once('\n').is_some_and(|(first, _)| first == heading);
+    let n_omitted = if is_repeated { heading.chars().count() + 1 } else { 0 };
+    let is_cut = *start > 0 && text.starts_with(char::is_lowercase) && !is_repeated;
+    let mut marked: Vec<(char, bool)> = is_cut.then_some(('…', false)).into_iter().collect();
+    let mut chars = (0..).zip(text.chars()).skip(n_omitted).peekable();
+    while let Some((at, c)) = chars.next() {
+        match (c, chars.peek()) {
+            ('\n', Some((_, '•'))) => marked.push((' ', false)),
+            ('\n', _) => marked.extend(" · ".chars().map(|c| (c, false))),
+            (c, _) => marked.push((c, is_marked(at))),
+        }
+    }
     wrap(&marked, columns, "    ")
 }
 
@@ -318,14 +329,18 @@ mod tests {
     }
 
     #[test]
-    fn passage_that_starts_a_block_has_no_dots() {
+    fn passage_shows_where_blocks_start() {
         for (text, expected) in [
             ("soft moss", "    …soft moss\n"),
             ("Soft moss.", "    Soft moss.\n"),
             ("• soft\n• moss", "    • soft • moss\n"),
+            ("Soft moss.\nGround\nWet.", "    Soft moss. · Ground · Wet.\n"),
+            ("Moss\nIt is soft.", "    It is soft.\n"),
+            ("moss\nit is soft", "    …moss · it is soft\n"),
+            ("Moss", "    Moss\n"),
         ] {
             let snippet = Snippet { text: text.into(), start: 10, ..Snippet::default() };
-            assert_eq!(passage(&snippet, 80), expected);
+            assert_eq!(passage(&snippet, "Moss", 80), expected);
         }
     }
 
