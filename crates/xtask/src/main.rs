@@ -15,6 +15,7 @@ mod rust_source;
 mod steps;
 mod tidy;
 mod type_names;
+mod unigram_table;
 mod wording;
 
 use std::path::{Path, PathBuf};
@@ -27,7 +28,9 @@ usage: cargo xtask check            every check except the tests
        cargo xtask bench [ARGS]     runs the benches with arguments for cargo bench, then prints a table
        cargo xtask docs             generates the pages of commands and settings
        cargo xtask dist [--binary PATH] [--out DIR]
-                                    builds a release, or takes the program at PATH, and packs it into target/dist or DIR";
+                                    builds a release, or takes the program at PATH, and packs it into target/dist or DIR
+       cargo xtask unigram-table TOKENIZER_JSON TABLE
+                                    writes the compact table of a unigram tokenizer";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,6 +50,10 @@ fn main() -> anyhow::Result<ExitCode> {
         ["crash", kills @ ..] if kills.len() < 2 => {
             let kills = kills.first().copied().unwrap_or("200");
             steps::run(root, &steps::crash(kills))? && steps::run(root, &steps::EVERY_CHANGE)?
+        }
+        ["unigram-table", source, table] => {
+            unigram_table::write(Path::new(source), Path::new(table))?;
+            true
         }
         ["dist", rest @ ..] => match dist::Options::parse(rest) {
             Some(options) => dist::run(root, &target(root), &options)?,
