@@ -58,7 +58,7 @@ fn contexts(criterion: &mut Criterion, n_notes: usize) {
     let mut random = Random::new(11);
     let notes: Vec<Note> = (0..n_notes).map(|at| a_note(&mut random, at)).collect();
     let query = [word(3), word(70), word(900)].join(" ");
-    let (limits, tokenizer) = (ContextLimits::default(), TokenizerEstimator::bundled());
+    let (limits, tokenizer) = (ContextLimits::default(), TokenizerEstimator::english());
     // Scores fall from 1 to 0.5, so that every mode is used.
     let candidates = || {
         let ranked = notes.iter().enumerate().map(|(at, note)| Candidate {

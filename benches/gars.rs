@@ -10,7 +10,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use weft_benches::vault::{DIMENSION, words};
 use weft_benches::{SIZES, is_measured, note, sizes, text, vectors, word};
 use weft_engine::{Engine, EngineSettings, Profile, SearchRequest};
-use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::notes::{Change, FileMetadata, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
 use weft_index::{NoteRows, Publisher, Snapshot, Vectors};
@@ -162,8 +162,14 @@ fn engine(n_notes: usize, shape: Shape, siblings_activate: bool) -> Engine {
         let own = writer.append(&[(id, vector)]).expect("memory takes everything");
         rows.set(id, &[Some(own[0])]);
     }
-    let vectors =
-        Some(Vectors { index: writer.publish(), rows, n_waiting: 0, loading: None, embedder });
+    let vectors = Some(Vectors {
+        index: writer.publish(),
+        rows,
+        n_waiting: 0,
+        loading: None,
+        embedder,
+        calibration: Calibration::REFERENCE,
+    });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     let mut settings = EngineSettings { snippets: 0, ..EngineSettings::default() };
     settings.topics.siblings_activate = siblings_activate;
@@ -186,6 +192,10 @@ impl ConstantEmbedder {
 }
 
 impl Embedder for ConstantEmbedder {
+    fn calibration(&self) -> Option<Calibration> {
+        Some(Calibration::REFERENCE)
+    }
+
     fn identity(&self) -> &ModelIdentity {
         &self.0
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::keyword::{KeywordDocument, KeywordSettings, KeywordWriter};
 use weft_index::notes::{Change, FileMetadata, NoteEntry, NoteTable, VaultId, VaultInfo};
 use weft_index::vector::{VectorParams, VectorWriter};
@@ -128,7 +128,14 @@ fn vector_index(notes: &NoteTable, vectors: &[Vec<f32>], embedder: QueryEmbedder
         let graph = Arc::new(index.build_graph());
         index = index.with_graph(graph).expect("it is its own graph");
     }
-    Vectors { index, rows, n_waiting: 0, loading: None, embedder: Arc::new(embedder) }
+    Vectors {
+        index,
+        rows,
+        n_waiting: 0,
+        loading: None,
+        embedder: Arc::new(embedder),
+        calibration: Calibration::REFERENCE,
+    }
 }
 
 /// Embedder that knows the vectors of a vault's queries, so that no model is part of the measurement.
@@ -144,6 +151,10 @@ impl QueryEmbedder {
 }
 
 impl Embedder for QueryEmbedder {
+    fn calibration(&self) -> Option<Calibration> {
+        Some(Calibration::REFERENCE)
+    }
+
     fn identity(&self) -> &ModelIdentity {
         &self.identity
     }
@@ -183,6 +194,10 @@ impl Default for TextHashEmbedder {
 }
 
 impl Embedder for TextHashEmbedder {
+    fn calibration(&self) -> Option<Calibration> {
+        Some(Calibration::REFERENCE)
+    }
+
     fn identity(&self) -> &ModelIdentity {
         &self.identity
     }

@@ -249,6 +249,7 @@ impl Gauges {
             embedder,
             unavailable,
             next,
+            model_choice: _,
             notices,
             last_error,
             store: _,

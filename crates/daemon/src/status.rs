@@ -132,6 +132,7 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
             let details = info("UNKNOWN_GENERATION", [("stored".to_owned(), stored)]);
             status(Code::NotFound, text, details)
         }
+        IndexError::ModelIsSet => with_reason(Code::FailedPrecondition, "MODEL_IS_SET", text),
         IndexError::Stopped => with_reason(Code::Unavailable, "STOPPING", text),
     }
 }

@@ -143,17 +143,6 @@ impl Vaults {
             log: _,
             trace: _,
         } = config.settings.clone();
-        let embedding = config.embedding(paths);
-        let model = embedding.model.clone();
-        let opened = embed::select_models(&store, &embedding, |earlier| {
-            config.with_endpoint_secrets(paths, earlier)
-        });
-        let no_model = opened.as_ref().err().map(ToString::to_string);
-        let (models, notices) = opened.unwrap_or_else(|error| {
-            let line = format!("{error}. Search uses keywords and links only.");
-            (ModelSelection::from(None), vec![line])
-        });
-        let estimators = estimators(&tokens, &model, models.configured.as_ref())?;
         let settings = IndexSettings {
             store,
             vaults: vaults.iter().map(vault_settings).collect(),
@@ -167,6 +156,16 @@ impl Vaults {
             keep_generations: store_settings.keep_generations,
             disk: Disk::default(),
         };
+        let embedding = config.embedding(paths);
+        let opened = embed::select_models(&settings, &embedding, |earlier| {
+            config.with_endpoint_secrets(paths, earlier)
+        });
+        let no_model = opened.as_ref().err().map(ToString::to_string);
+        let (models, notices) = opened.unwrap_or_else(|error| {
+            let line = format!("{error}. Search uses keywords and links only.");
+            (ModelSelection::from(None), vec![line])
+        });
+        let estimators = estimators(&tokens, &embedding.model, models.configured.as_ref())?;
         let indexer = Indexer::open(settings, models, address)?;
         let (sender, generations) = watch::channel(indexer.reader().snapshot().generation);
         indexer.listen(move |generation| {
@@ -266,7 +265,7 @@ impl Estimator for ModelEstimator {
     }
 }
 
-/// Builds the token estimators: by length, the bundled tokenizer, that of `model`, which `embedder` runs, and those of the settings.
+/// Builds the token estimators: by length, the bundled tokenizers, that of `model`, which `embedder` runs, and those of the settings.
 fn estimators(
     settings: &TokenSettings,
     model: &str,
@@ -277,7 +276,12 @@ fn estimators(
     if let Some(embedder) = embedder {
         all = all.with(model, Arc::new(ModelEstimator(Arc::clone(embedder))));
     }
-    all = all.with(embed::BUNDLED, Arc::new(embed::TokenizerEstimator::bundled()));
+    all = all.with(embed::ENGLISH, Arc::new(embed::TokenizerEstimator::english()));
+    #[cfg(feature = "multilingual")]
+    {
+        let multilingual = embed::TokenizerEstimator::multilingual();
+        all = all.with(embed::MULTILINGUAL, Arc::new(multilingual));
+    }
     for (name, path) in tokenizers {
         let opened = embed::TokenizerEstimator::open(path)
             .map_err(|source| OpenVaultsError::Tokenizer { name: name.clone(), source })?;

@@ -54,8 +54,8 @@ pub use notes::{
 };
 pub use related::{FocusTexts, RelatedAnswer, RelatedRequest, RelatedSettings, RelationSet};
 pub use search::{
-    Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
-    Hit, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest, Via,
+    Calibration, Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord,
+    Explanation, Hit, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest, Via,
     WhyNotAnswer, WhyNotRequest,
 };
 pub use settings::{

@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::calibration::Calibration;
+
 /// Purpose of an embedding. Models that distinguish queries from documents use a different prefix for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -26,6 +28,17 @@ pub struct ModelIdentity {
     pub pooling: String,
 }
 
+/// Texts that a model understands. The vector of any other text carries little meaning, whatever it is similar to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadableText {
+    /// Text in English.
+    English,
+    /// Text in any language that people write on the web.
+    EveryLanguage,
+    /// Not known: the vocabulary of the model tells.
+    Unknown,
+}
+
 /// Turns texts into unit vectors.
 ///
 /// Deterministic: the same text in the same role gives the same bits, independent of batch and number of threads; a remote endpoint may be less deterministic.
@@ -40,9 +53,19 @@ pub trait Embedder: Send + Sync {
     /// Returns the number of the model's tokens in `text`, without special tokens. Pure and cheap.
     fn n_tokens(&self, text: &str) -> usize;
 
+    /// Returns how to read the model's cosines; `None` if that must be measured on the vectors of a vault.
+    fn calibration(&self) -> Option<Calibration> {
+        None
+    }
+
+    /// Returns the texts that the model understands.
+    fn readable_text(&self) -> ReadableText {
+        ReadableText::Unknown
+    }
+
     /// Returns the share of `text` that the model's vocabulary covers, in `0.0..=1.0`; 1 if unknown.
     ///
-    /// The vector of a text outside the vocabulary carries little meaning, whatever it is similar to. Pure and cheap.
+    /// It tells whether a model of [`ReadableText::Unknown`] can read a query. Pure and cheap.
     fn vocabulary_coverage(&self, _text: &str) -> f64 {
         1.0
     }

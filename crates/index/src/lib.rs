@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 mod byte_columns;
+mod calibration;
 #[cfg(any(not(unix), test))]
 mod checked_folder;
 mod disk;
@@ -28,6 +29,6 @@ pub use snapshot::{LoadingVectors, Publisher, Reader, Snapshot, VectorLoadGuard,
 pub use store::{Backup, BackupPart, BackupSummary, BackupWriter, inspect, restore};
 pub use store::{
     Checkpoint, Checkpoints, EmbeddingStore, EmbeddingStoreReport, LatestCheckpoint,
-    MODEL_SETTINGS_FILE, ResumePoint, Store, StoreError,
+    MODEL_CHOICE_FILE, MODEL_SETTINGS_FILE, ResumePoint, Store, StoreError,
 };
 pub use truncated_maps::TruncatedFile;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use weft_model::NoteId;
 
-use crate::embedder::Embedder;
+use crate::embedder::{Calibration, Embedder};
 use crate::keyword::KeywordReader;
 use crate::note_rows::NoteRows;
 use crate::notes::NoteTable;
@@ -39,6 +39,8 @@ pub struct Vectors {
     pub loading: Option<Arc<LoadingVectors>>,
     /// The model that made the vectors and embeds queries to compare with them.
     pub embedder: Arc<dyn Embedder>,
+    /// Scale of the model's cosines.
+    pub calibration: Calibration,
 }
 
 impl Vectors {
@@ -83,7 +85,8 @@ impl Vectors {
         params: VectorParams,
     ) -> Result<Self, VectorError> {
         let index = VectorWriter::in_memory(embedder.identity().dimension, params)?.publish();
-        Ok(Self { index, rows, n_waiting, loading: None, embedder })
+        let calibration = embedder.calibration().unwrap_or_default();
+        Ok(Self { index, rows, n_waiting, loading: None, embedder, calibration })
     }
 
     /// Waits until the vectors are loaded, or until `deadline`, and returns them.

@@ -90,6 +90,8 @@ pub struct Rescan {
     pub full: bool,
     /// Afterwards remove deleted data from the disk.
     pub compact: bool,
+    /// Choose between the bundled models again, by the languages of the present notes.
+    pub choose_model: bool,
 }
 
 /// Why the index cannot be opened or updated.
@@ -128,6 +130,11 @@ pub enum IndexError {
         /// The stored generations, ascending.
         stored: Vec<u64>,
     },
+    /// The settings name a model, so none is chosen.
+    #[error(
+        "the settings name the model, so none is chosen by the languages of the notes; set `embedding.model` to \"auto\""
+    )]
+    ModelIsSet,
     /// The writer has stopped.
     #[error("the indexer has stopped")]
     Stopped,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use weft_index::embedder::ModelIdentity;
 use weft_model::{Diagnostic, TextHash};
 
+use crate::embed::ModelChoice;
+
 /// The current activity of the writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
@@ -72,6 +74,8 @@ pub struct IndexStatus {
     pub recovering: Option<u64>,
     /// The embedding model; `None` without one, or until it is reached for the first time.
     pub embedder: Option<ModelIdentity>,
+    /// The choice between the bundled models, if the settings leave it to the languages of the notes.
+    pub model_choice: Option<ModelChoice>,
     /// Error of the model or the store that prevents embedding now.
     pub unavailable: Option<String>,
     /// The model that will replace the present one.

@@ -9,9 +9,10 @@ use crossbeam_channel::{Sender, bounded, unbounded};
 use weft_index::{Backup, Reader, Snapshot, StoreError};
 
 use crate::embed::ModelSelection;
-use crate::index_status::{FileCoverage, IndexStatus, NextModel, VaultStatus};
+use crate::index_status::{FileCoverage, IndexStatus, NextModel, Phase, VaultStatus};
 use crate::past_snapshots::PastSnapshots;
 use crate::shared_status::SharedStatus;
+use crate::vault_languages::LanguageShare;
 use crate::write_request::{WriteError, WriteOutcome, WriteRequest};
 use crate::writer::{Event, GenerationReply, Writer};
 use crate::{
@@ -32,6 +33,8 @@ pub struct Indexer {
     /// Set to abort running scans.
     interrupted: Arc<AtomicBool>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// Number of notes and share of text that was not English, when that was last sampled.
+    sampled: Mutex<Option<(usize, f64)>>,
 }
 
 impl Indexer {
@@ -44,8 +47,9 @@ impl Indexer {
         models: impl Into<ModelSelection>,
         address: Option<&str>,
     ) -> Result<Self, IndexError> {
-        let ModelSelection { serving, next, configured: _ } = models.into();
-        let parts = startup::open_parts(&settings, serving, next.is_some(), address)?;
+        let ModelSelection { serving, next, configured: _, auto } = models.into();
+        let choice = auto.as_ref().and_then(|auto| auto.choice.clone());
+        let parts = startup::open_parts(&settings, (serving, choice), next.is_some(), address)?;
         let reader = parts.publisher.reader();
         let (shared, past) = (parts.shared.clone(), parts.past.clone());
         let (events, received) = unbounded();
@@ -53,14 +57,16 @@ impl Indexer {
         let (abort, opened) = (Arc::clone(&interrupted), Instant::now());
         let writer = std::thread::Builder::new()
             .name("weft-writer".into())
-            .spawn(move || Writer::new(settings, parts, next, (sender, abort)).run(&received))
+            .spawn(move || {
+                Writer::new(settings, parts, (next, auto), (sender, abort)).run(&received)
+            })
             .map_err(|source| StoreError::Io {
                 action: "start",
                 path: "the writer thread".into(),
                 source,
             })?;
-        let writer = Mutex::new(Some(writer));
-        Ok(Self { events, reader, shared, past, opened, interrupted, writer })
+        let (writer, sampled) = (Mutex::new(Some(writer)), Mutex::default());
+        Ok(Self { events, reader, shared, past, opened, interrupted, writer, sampled })
     }
 
     /// Time of opening; pass it to [`flush_since`](Self::flush_since) to wait for all files that existed by then.
@@ -121,10 +127,27 @@ impl Indexer {
             status.last_error = Some(line.to_owned());
         }
         status.notices.extend(status.next.as_ref().map(NextModel::line));
+        status.notices.extend(self.outgrown_line(&status, &snapshot));
         let missing: Vec<String> =
             status.vaults.iter().filter_map(VaultStatus::missing_notice).collect();
         status.notices.splice(0..0, missing);
         status
+    }
+
+    /// Returns what to do if the notes have outgrown the bundled model that was chosen for them.
+    ///
+    /// Their languages are sampled when the index is complete, and again only after their number changed by a tenth.
+    fn outgrown_line(&self, status: &IndexStatus, snapshot: &Snapshot) -> Option<String> {
+        let choice = status.model_choice.as_ref().filter(|_| status.phase == Phase::Ready)?;
+        let mut sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current =
+            |(n_notes, _): &(usize, _)| n_notes.abs_diff(status.n_notes) * 10 < *n_notes;
+        let measure = || {
+            (status.n_notes, LanguageShare::of_snapshot(snapshot).not_english().unwrap_or_default())
+        };
+        let known = sampled.filter(is_current).unwrap_or_else(measure);
+        *sampled = Some(known);
+        choice.outgrown_line(known.1)
     }
 
     /// Scans every file and waits until words and links are indexed; returns the generation that contains them.

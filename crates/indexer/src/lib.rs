@@ -44,6 +44,7 @@ mod thread_priority;
 mod vault_changes;
 mod vault_files;
 mod vault_image;
+mod vault_languages;
 mod write_request;
 mod writer;
 

@@ -10,7 +10,7 @@ use weft_index::{
     EmbeddingStore, LatestCheckpoint, Publisher, ResumePoint, Snapshot, Store, StoreError, Vectors,
 };
 
-use crate::embed;
+use crate::embed::{self, ModelChoice};
 use crate::past_snapshots::PastSnapshots;
 use crate::shared_status::SharedStatus;
 use crate::vault_changes::vault_changes;
@@ -23,7 +23,7 @@ use crate::{IndexError, IndexSettings, Model, VaultSettings, file_watcher};
 /// The writer loads the vectors, which are large, as its first task.
 pub(crate) fn open_parts(
     settings: &IndexSettings,
-    model: Option<Model>,
+    (model, choice): (Option<Model>, Option<ModelChoice>),
     has_next: bool,
     address: Option<&str>,
 ) -> Result<WriterParts, IndexError> {
@@ -48,8 +48,19 @@ pub(crate) fn open_parts(
             StoreError::Io { action: "write", path: settings.store.clone(), source }
         })?;
     }
+    let is_new_choice = choice.is_some() && ModelChoice::read(&settings.store) != choice;
+    let recorded = ModelChoice::record(choice.as_ref(), &settings.disk, &settings.store);
+    recorded.map_err(|source| StoreError::Io {
+        action: "write",
+        path: settings.store.clone(),
+        source,
+    })?;
+    if let Some(choice) = choice.as_ref().filter(|_| is_new_choice) {
+        shared.notice(choice.line());
+    }
     {
         let status = &mut shared.lock().status;
+        status.model_choice = choice;
         status.store.clone_from(&settings.store);
         let identity = embedder.as_ref().map(|embedder| embedder.identity().clone());
         status.embedder = identity.filter(|identity| !embed::is_pending(identity));

@@ -381,6 +381,9 @@ pub(crate) enum Command {
         /// Remove deleted data from disk: text, terms, vectors, earlier generations, vectors of other models.
         #[arg(long)]
         compact: bool,
+        /// Choose between the bundled models again, by the languages of the present notes.
+        #[arg(long)]
+        model: Option<ReindexModel>,
     },
     /// Wait until all earlier changes are indexed and persisted.
     Flush,
@@ -562,6 +565,13 @@ fn within(text: &str) -> Result<(String, u32), String> {
     let (note, hops) = text.rsplit_once(':').ok_or("expected NOTE:K")?;
     let hops = hops.parse().map_err(|_| format!("`{hops}` is not a number of links"))?;
     Ok((note.to_owned(), hops))
+}
+
+/// A model to reindex with. Any other is set in the settings.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ReindexModel {
+    /// The bundled model for the languages of the notes.
+    Auto,
 }
 
 #[cfg(test)]

@@ -190,8 +190,8 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
             with_client(global, async |client| eval::run(client, args, format).await).await
         }
         Command::Bench(args) => write_as(format, &bench::run(global, args).await?),
-        Command::Reindex { full, compact } => {
-            let request = ReindexRequest { full, compact };
+        Command::Reindex { full, compact, model } => {
+            let request = ReindexRequest { full, compact, choose_model: model.is_some() };
             with_client(global, async |client| reindex(client, request, format).await).await
         }
         Command::Flush => {

@@ -41,7 +41,7 @@ pub(crate) struct ContextArgs {
     /// Budget in characters instead.
     #[arg(long, value_name = "CHARACTERS", allow_negative_numbers = true)]
     budget_chars: Option<i64>,
-    /// How tokens are counted: chars, bytes, unit, bundled, or a tokenizer of the settings.
+    /// How tokens are counted: chars, bytes, unit, bundled-english, or a tokenizer of the settings.
     #[arg(long, value_name = "NAME")]
     estimator: Option<String>,
     /// Consider this note, with this score or 1; repeatable.

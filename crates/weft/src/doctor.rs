@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use tonic::Code;
 use weft_daemon::config::{Config, Settings};
-use weft_daemon::embed::{self, BUNDLED, NONE, Runner};
+use weft_daemon::embed::{self, NONE, Runner};
 use weft_daemon::{LatestCheckpoint, OpenVaultsError, Paths, Role, StoreError, Vaults, inspect};
 use weft_proto::noteweft::v1::{ServerStatus, StatusRequest};
 
@@ -400,6 +400,7 @@ fn advice(error: &embed::ModelError) -> &'static str {
         }
         embed::ModelError::Endpoint { .. } => "correct the settings of embedding.remote",
         embed::ModelError::UnknownModel { .. }
+        | embed::ModelError::NotBuiltIn { .. }
         | embed::ModelError::NoModelFolder { .. }
         | embed::ModelError::Read { .. }
         | embed::ModelError::Malformed { .. }
@@ -407,7 +408,7 @@ fn advice(error: &embed::ModelError) -> &'static str {
         | embed::ModelError::Model { .. }
         | embed::ModelError::NotFetched { .. }
         | embed::ModelError::Library { .. } => {
-            "choose another in embedding.model; \"bundled\" always works"
+            "choose another in embedding.model; \"bundled-english\" always works"
         }
     }
 }
@@ -435,7 +436,7 @@ fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
         .collect();
     if let Some(embedder) = opened.embedder {
         let identity = embedder.identity();
-        let name = if settings.model == BUNDLED { "the bundled model" } else { &settings.model };
+        let name = &settings.model;
         let is_remote = matches!(settings.runner, Runner::OpenAi | Runner::Ollama);
         let one = || embedder.embed(&["a fern in the shade"], Role::Query);
         checks.push(match (one(), one()) {

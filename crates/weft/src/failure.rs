@@ -218,6 +218,7 @@ impl From<OpenVaultsError> for Failure {
                 | IndexError::Embed(_)
                 | IndexError::UnknownVault { .. }
                 | IndexError::UnknownGeneration { .. }
+                | IndexError::ModelIsSet
                 | IndexError::Stopped => Self::other(message),
             },
         }

@@ -23,7 +23,7 @@ pub(crate) struct RelatedArgs {
     /// Budget for the note itself and related notes together instead; markup of a rendering is not counted.
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget", allow_negative_numbers = true)]
     total_budget: Option<i64>,
-    /// How tokens are counted: chars, bytes, unit, bundled, or a tokenizer of the settings.
+    /// How tokens are counted: chars, bytes, unit, bundled-english, or a tokenizer of the settings.
     #[arg(long, value_name = "MODEL")]
     estimator: Option<String>,
     /// Token of the next page, from `resume_token` of the previous one. Only the budget may change between pages.

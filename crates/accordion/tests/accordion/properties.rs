@@ -56,7 +56,7 @@ impl Estimator for Moody {
 }
 
 /// A real tokenizer.
-static BUNDLED: TokenizerEstimator = TokenizerEstimator::bundled();
+static BUNDLED: TokenizerEstimator = TokenizerEstimator::english();
 
 static ESTIMATORS: [&(dyn Estimator + Sync); 8] = [
     &Characters { per_token: 3.75 },

@@ -23,7 +23,7 @@ const SIZES = [
 /** Image quality in percent: text stays sharp at a small size. */
 const QUALITY = 85;
 
-const [daemon, browser] = await Promise.all([Daemon.over(EXAMPLE, { model: "bundled" }), browse()]);
+const [daemon, browser] = await Promise.all([Daemon.over(EXAMPLE, { model: "bundled-english" }), browse()]);
 for (const colorScheme of SCHEMES) {
   for (const [size, viewport] of SIZES) {
     for (const [view, hash, shown] of VIEWS) {

@@ -404,7 +404,7 @@ test("many windows of one browser do not block each other, and each shows new ge
 });
 
 test("while vectors are pending, progress and rate are shown, and responses carry a warning", async () => {
-  const busy = await Daemon.over(manyNotes(5000), { model: "bundled" });
+  const busy = await Daemon.over(manyNotes(5000), { model: "bundled-english" });
   try {
     await visit(busy, "#/index", async (page) => {
       await page.locator(".backlog", { hasText: /embedding: [\d,]+ of 5,000 chunks\d+ per second, .+ left/ }).waitFor();

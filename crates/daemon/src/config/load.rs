@@ -627,7 +627,7 @@ mod tests {
         let counted_by = |estimator, more: &[(&str, &str)]| {
             load(None, &[], &[&[("tokens.estimator", estimator)], more].concat()).is_ok()
         };
-        for known in ["chars", "bytes", "unit", "bundled"] {
+        for known in ["chars", "bytes", "unit", "bundled-english"] {
             assert!(counted_by(known, &[]), "{known}");
         }
         assert!(!counted_by("gpt", &[]) && !counted_by("none", &[("embedding.model", "none")]));

@@ -350,9 +350,15 @@ impl TokenSettings {
         let is_above = characters_per_token.is_finite() && *characters_per_token > 0.0;
         problems.check(is_above, "characters_per_token", "must be above 0");
         let by_length = Estimators::default();
-        let model = Some(model).filter(|model| ![embed::BUNDLED, embed::NONE].contains(model));
+        let bundled: &[&str] = if cfg!(feature = "multilingual") {
+            &[embed::ENGLISH, embed::MULTILINGUAL]
+        } else {
+            &[embed::ENGLISH]
+        };
+        let model = Some(model).filter(|model| *model != embed::NONE && !bundled.contains(model));
         let files = tokenizers.keys().map(String::as_str).chain(model);
-        let known: Vec<&str> = by_length.names().chain([embed::BUNDLED]).chain(files).collect();
+        let known: Vec<&str> =
+            by_length.names().chain(bundled.iter().copied()).chain(files).collect();
         let reason =
             format!("unknown estimator `{estimator}`; known estimators: {}", known.join(", "));
         problems.check(known.contains(&&**estimator), "estimator", reason);

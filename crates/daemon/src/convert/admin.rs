@@ -7,6 +7,8 @@ use weft_model::Severity;
 use weft_proto::noteweft::v1 as wire;
 
 use super::count;
+use weft_indexer::embed::ModelChoice;
+
 use crate::config::SettingOrigin;
 use crate::open_files::{max_open_files, n_open_files};
 use crate::services::ServerState;
@@ -34,6 +36,7 @@ pub(crate) fn status_response(
         embedder,
         unavailable: _,
         next: _,
+        model_choice,
         recovering: _,
         notices,
         last_error,
@@ -95,6 +98,10 @@ pub(crate) fn status_response(
         stored_generations,
         server: server.map(server_status),
         failed_vector_count: count(n_vectors_failed),
+        model_choice: model_choice.map(|choice| {
+            let ModelChoice { model, not_english } = choice;
+            wire::ModelChoice { model, not_english }
+        }),
     }
 }
 

@@ -147,7 +147,7 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::H
         snippets,
         best_chunk: _,
     } = hit;
-    let engine::RawSignals { base, degree, connection_strength } = raw;
+    let engine::RawSignals { base, cosine, degree, connection_strength } = raw;
     let remainder = via.as_ref().map_or(0.0, |via| via.remainder);
     let explanation = weights.map(|weights| wire::HitExplanation {
         parts: parts(
@@ -159,6 +159,7 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::H
         connection_strength,
         remainder,
         name,
+        cosine,
     });
     let (via, connection) = match via {
         None => (None, wire::Connection::Unspecified),
@@ -211,12 +212,24 @@ fn parts(
     .collect()
 }
 
+fn wire_calibration(calibration: engine::Calibration) -> wire::Calibration {
+    let engine::Calibration { unrelated, related } = calibration;
+    let score = engine::Calibration::REFERENCE;
+    wire::Calibration {
+        unrelated,
+        related,
+        unrelated_score: score.unrelated,
+        related_score: score.related,
+    }
+}
+
 fn explanation(explanation: engine::Explanation) -> wire::Explanation {
     let engine::Explanation {
         profile,
         weights,
         vector_share,
-        vocabulary_coverage,
+        readable_share,
+        calibration,
         words,
         exact_words,
         seeds,
@@ -235,7 +248,8 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         profile: profile.into(),
         weights: Some(wire::Weights { similarity, centrality, activation }),
         vector_share,
-        vocabulary_coverage,
+        readable_share,
+        calibration: Some(wire_calibration(calibration)),
         words: words.into_iter().map(query_word).collect(),
         exact_words: exact_words.into_iter().map(query_word).collect(),
         seeds: seeds.into_iter().map(seed).collect(),

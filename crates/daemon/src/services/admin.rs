@@ -79,12 +79,12 @@ impl AdminService for Services {
         &self,
         request: Request<wire::ReindexRequest>,
     ) -> Result<Response<Self::ReindexStream>, Status> {
-        let wire::ReindexRequest { full, compact } = request.into_inner();
+        let wire::ReindexRequest { full, compact, choose_model } = request.into_inner();
         let vaults = self.vaults()?;
         let (progress, messages) = mpsc::channel(4);
         let services = self.clone();
         tokio::spawn(async move {
-            let rescan = Rescan { full, compact };
+            let rescan = Rescan { full, compact, choose_model };
             let work = services.run_on_writer(move |vaults| vaults.indexer().rescan(rescan));
             tokio::pin!(work);
             let mut pulse = tokio::time::interval(PROGRESS_INTERVAL);

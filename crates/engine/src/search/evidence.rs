@@ -10,7 +10,7 @@ use weft_index::notes::NoteEntry;
 use weft_index::vector::{RowId, VectorSearch as _};
 use weft_model::{NoteId, NoteMap, Span};
 
-use super::prepared_query::{CandidatePool, PreparedQuery, cosine, word_share};
+use super::prepared_query::{CandidatePool, PreparedQuery, word_share};
 use super::{Connection, Lift, Lifts};
 use crate::EngineError;
 use crate::analyzer_pool::AnalyzerPool;
@@ -33,8 +33,8 @@ const MAX_LINKS_READ: usize = 64;
 /// The passage of a note that answers the query best.
 pub(super) struct BestPassage {
     pub(super) span: Span,
-    /// Score of the chunk around it.
-    pub(super) vector: f64,
+    /// Cosine of the chunk around it; `None` without a vector.
+    pub(super) vector: Option<f32>,
     /// Keyword score as a share of the maximum.
     pub(super) keyword: f64,
     /// How far it covers each word of the query.
@@ -45,8 +45,8 @@ pub(super) struct BestPassage {
 struct NoteEvidence {
     passages: Vec<ScoredPassage>,
     own: Vec<f64>,
-    /// Score of the chunk around each passage, and its keyword score as a share of the maximum.
-    parts: Vec<(f64, f64)>,
+    /// Cosine of the chunk around each passage, and its keyword score as a share of the maximum.
+    parts: Vec<(Option<f32>, f64)>,
 }
 
 impl NoteEvidence {
@@ -161,14 +161,14 @@ impl PreparedQuery<'_> {
             let parts = scored.passages.iter().map(|passage| {
                 let around = chunks.iter().zip(&chunk_scores);
                 let around = around.filter(|(chunk, _)| is_around(chunk.span, passage.span));
-                let vector = around.filter_map(|(_, score)| *score).fold(0.0, f64::max);
+                let vector = around.filter_map(|(_, cosine)| *cosine).reduce(f32::max);
                 let keyword =
                     if attainable > 0.0 { word_share(passage.score, attainable) } else { 0.0 };
                 (vector, keyword)
             });
-            let parts: Vec<(f64, f64)> = parts.collect();
+            let parts: Vec<(Option<f32>, f64)> = parts.collect();
             let own = parts.iter().map(|(vector, keyword)| {
-                let base = self.share * vector + (1.0 - self.share) * keyword;
+                let base = self.base(*vector, *keyword);
                 bridge::similarity(base, mention).clamp(0.0, 1.0)
             });
             let own = own.collect();
@@ -177,14 +177,14 @@ impl PreparedQuery<'_> {
         Ok(found)
     }
 
-    /// Returns the score of each chunk of each of `ids`; `None` for a chunk without a vector.
-    fn chunk_scores(&self, ids: &[NoteId]) -> Result<Vec<Vec<Option<f64>>>, EngineError> {
+    /// Returns the cosine of each chunk of each of `ids`; `None` for a chunk without a vector.
+    fn chunk_scores(&self, ids: &[NoteId]) -> Result<Vec<Vec<Option<f32>>>, EngineError> {
         let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
             return Ok(vec![Vec::new(); ids.len()]);
         };
         let rows: Vec<&[Option<RowId>]> = ids.iter().map(|id| vectors.rows.of(*id)).collect();
         let known: Vec<RowId> = rows.iter().copied().flatten().flatten().copied().collect();
-        let mut scores = vectors.index.similarities(vector, &known)?.into_iter().map(cosine);
+        let mut scores = vectors.index.similarities(vector, &known)?.into_iter();
         let mut score = |row: &Option<RowId>| row.and_then(|_| scores.next());
         Ok(rows.iter().map(|rows| rows.iter().map(&mut score).collect()).collect())
     }

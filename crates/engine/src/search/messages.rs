@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weft_gars::{Signals, Weights};
+use weft_index::embedder::Calibration;
 use weft_model::{Span, Uri};
 
 use crate::settings::Profile;
@@ -131,6 +132,8 @@ pub struct Via {
 pub struct RawSignals {
     /// Similarity without names, in `0.0..=1.0`.
     pub base: f64,
+    /// Greatest cosine of its chunks with the query, as the model gave it; 0 while the note has no vector.
+    pub cosine: f64,
     /// Number of distinct neighbors.
     pub degree: u32,
     /// Strength of the connection that lifts the note most, in `0.0..=1.0`; 0 if none does.
@@ -150,7 +153,7 @@ pub struct Hit {
     pub title: String,
     /// Sum of the contributions, in `0.0..=1.0`.
     pub score: f64,
-    /// Greatest cosine of its chunks with the query, at least 0; 0 while the note has no vector.
+    /// Score of the greatest cosine of its chunks with the query, in `0.0..=1.0`; 0 while the note has no vector.
     pub vector_score: f64,
     /// Keyword score as a share of the maximum for the query, in `0.0..=1.0`.
     pub keyword_score: f64,
@@ -214,8 +217,12 @@ pub struct Explanation {
     pub weights: Weights,
     /// Share of the vector score in each similarity; the keyword score has the rest.
     pub vector_share: f64,
-    /// Share of the query that the model's vocabulary covers, in `0.0..=1.0`. The configured share of the vector score shrinks by it.
-    pub vocabulary_coverage: f64,
+    /// Share of the query that the model can read, in `0.0..=1.0`. The configured share of the vector score shrinks by it.
+    ///
+    /// 0 if the query is in a language that the model does not know. For a model of unknown languages, the share that its vocabulary covers.
+    pub readable_share: f64,
+    /// How the model's cosines are read.
+    pub calibration: Calibration,
     /// Words of the query in order, without stop words.
     pub words: Vec<ExplainedWord>,
     /// Words of the query as typed, with their accents, signs or capitals, that notes contain in this form.

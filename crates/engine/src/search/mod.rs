@@ -18,9 +18,10 @@ use std::cmp::Ordering;
 use weft_accordion::CandidatePassage;
 use weft_gars::{Gars, Signals, Weights, WeightsError};
 use weft_graph::centrality::Centrality;
+use weft_index::embedder::{Embedder, ReadableText};
 use weft_index::keyword::{
     Language, MAX_PHRASES, MAX_PREFIX_TERMS, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions,
-    QueryTruncation, names, operator_reading, plain_words,
+    QueryTruncation, is_english, names, operator_reading, plain_words,
 };
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
@@ -28,6 +29,8 @@ use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
 use crate::settings::MAX_SNIPPETS;
 use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile, Warning, WarningCode};
+pub use weft_index::embedder::Calibration;
+
 use explain::{Seed, Stages, explanation};
 pub use messages::{
     Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
@@ -407,12 +410,12 @@ impl Engine {
             }
             None => None,
         };
-        let vocabulary_coverage = match (vectors, &vector) {
-            (Some(vectors), Some(_)) => vectors.embedder.vocabulary_coverage(&text),
+        let readable = match (vectors, &vector) {
+            (Some(vectors), Some(_)) => readable_share(&*vectors.embedder, &text),
             (Some(_) | None, _) => 1.0,
         };
         let share = match (mode, &vector) {
-            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share * vocabulary_coverage,
+            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share * readable,
             (SearchMode::Vector, Some(_)) => 1.0,
             (SearchMode::Hybrid | SearchMode::Vector | SearchMode::Keyword, _) => 0.0,
         };
@@ -431,7 +434,8 @@ impl Engine {
             vectors,
             vector,
             share,
-            vocabulary_coverage,
+            calibration: vectors.map(|vectors| vectors.calibration).unwrap_or_default(),
+            readable,
             passing,
             mentions,
             n_passage_notes: self.settings.passage_notes,
@@ -545,14 +549,15 @@ impl Engine {
             vault: crate::notes::vault_of(snapshot, id),
             title: entry.note.title.clone(),
             score,
-            vector_score: found.vector.unwrap_or(0.0),
+            vector_score: query.vector_score(found.vector),
             keyword_score: found.keyword,
             name_score: found.mention,
             name,
             origin: found.origin(),
             embedding_current: snapshot.is_embedding_current(id),
             raw: RawSignals {
-                base: found.base(query.share),
+                base: query.base(found.vector, found.keyword),
+                cosine: found.vector.map_or(0.0, f64::from),
                 degree: graph.degrees(id).both,
                 connection_strength: via.as_ref().map_or(0.0, |via| via.strength),
             },
@@ -562,6 +567,18 @@ impl Engine {
             snippets: cutter.snippets(entry, language, best_chunk),
             best_chunk,
         }))
+    }
+}
+
+/// Returns the share of a query that the model can read, in `0.0..=1.0`.
+///
+/// A query in a language that the model does not know has a vector that means little, so keywords answer alone.
+fn readable_share(embedder: &dyn Embedder, text: &str) -> f64 {
+    match embedder.readable_text() {
+        ReadableText::EveryLanguage => 1.0,
+        ReadableText::English if is_english(text) => 1.0,
+        ReadableText::English => 0.0,
+        ReadableText::Unknown => embedder.vocabulary_coverage(text),
     }
 }
 

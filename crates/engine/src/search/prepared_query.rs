@@ -1,6 +1,7 @@
 //! A search request resolved against one snapshot, and its candidates with exact keyword and vector scores.
 
 use weft_gars::bridge;
+use weft_index::embedder::Calibration;
 use weft_index::keyword::{KeywordQuery, Mention};
 use weft_index::notes::VaultStats;
 use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
@@ -23,8 +24,10 @@ pub(super) struct PreparedQuery<'s> {
     pub(super) vector: Option<Vec<f32>>,
     /// Share of the vector score in a similarity; the keyword score has the rest.
     pub(super) share: f64,
-    /// Share of the query that the model's vocabulary covers.
-    pub(super) vocabulary_coverage: f64,
+    /// Scale of the model's cosines.
+    pub(super) calibration: Calibration,
+    /// Share of the query that the model can read.
+    pub(super) readable: f64,
     /// Notes that match the filter, contain every required term and no excluded one.
     pub(super) passing: NoteSet,
     /// Notes named in the query, by id.
@@ -36,8 +39,8 @@ pub(super) struct PreparedQuery<'s> {
 /// Scores of a candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct CandidateScores {
-    /// Cosine of its best chunk, at least 0; `None` without a vector.
-    pub(super) vector: Option<f64>,
+    /// Cosine of its best chunk; `None` without a vector.
+    pub(super) vector: Option<f32>,
     /// Keyword score as a share of the maximum for the query.
     pub(super) keyword: f64,
     /// Share of the query that is the note's name.
@@ -48,11 +51,6 @@ pub(super) struct CandidateScores {
 }
 
 impl CandidateScores {
-    /// Returns the similarity without names.
-    pub(super) fn base(&self, share: f64) -> f64 {
-        share * self.vector.unwrap_or(0.0) + (1.0 - share) * self.keyword
-    }
-
     pub(super) const fn origin(&self) -> Origin {
         match (self.by_vector, self.by_keyword) {
             (true, true) => Origin::Both,
@@ -64,6 +62,16 @@ impl CandidateScores {
 }
 
 impl PreparedQuery<'_> {
+    /// Returns the score of a cosine, on the scale on which keyword scores are; 0 without a vector.
+    pub(super) fn vector_score(&self, cosine: Option<f32>) -> f64 {
+        cosine.map_or(0.0, |cosine| self.calibration.score(cosine))
+    }
+
+    /// Returns the similarity without names: the shares of the vector score and of the keyword score.
+    pub(super) fn base(&self, cosine: Option<f32>, keyword: f64) -> f64 {
+        self.share * self.vector_score(cosine) + (1.0 - self.share) * keyword
+    }
+
     /// True if a note may be a hit.
     pub(super) fn passes(&self, id: NoteId) -> bool {
         self.passing.contains(id) && !self.snapshot.notes.graph().is_placeholder(id)
@@ -133,7 +141,7 @@ impl PreparedQuery<'_> {
             for (note, score) in self.nearest(vector, vectors, k, stop)? {
                 let candidate = found.entry(note).or_default();
                 candidate.by_vector = true;
-                candidate.vector = score.map(cosine);
+                candidate.vector = score;
             }
         }
         for id in self.best_named(k)? {
@@ -203,7 +211,7 @@ impl PreparedQuery<'_> {
         let long =
             found.iter().filter(|(id, known)| known.keyword > 0.0 && keyword.n_passages(**id) > 1);
         let long: Vec<(NoteId, f64)> =
-            long.map(|(id, known)| (*id, known.base(self.share))).collect();
+            long.map(|(id, known)| (*id, self.base(known.vector, known.keyword))).collect();
         let graph = self.snapshot.notes.graph();
         let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
             b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
@@ -214,7 +222,7 @@ impl PreparedQuery<'_> {
         for (id, best) in self.best_passages(&ids)? {
             if let Some(candidate) = found.get_mut(&id) {
                 candidate.keyword = best.keyword;
-                candidate.vector = candidate.vector.map(|_| best.vector);
+                candidate.vector = candidate.vector.and(best.vector);
             }
         }
         Ok(())
@@ -254,8 +262,8 @@ impl PreparedQuery<'_> {
         self.score_passages(&mut found)?;
         for (id, candidate) in &mut found {
             candidate.mention = self.mention(*id);
-            candidate.similarity =
-                bridge::similarity(candidate.base(self.share), candidate.mention).clamp(0.0, 1.0);
+            let base = self.base(candidate.vector, candidate.keyword);
+            candidate.similarity = bridge::similarity(base, candidate.mention).clamp(0.0, 1.0);
         }
         if pool.members.is_empty() {
             pool.members = found;
@@ -284,7 +292,7 @@ impl PreparedQuery<'_> {
         }
         for (id, score) in owners.into_iter().zip(vectors.index.similarities(vector, &rows)?) {
             if let Some(candidate) = found.get_mut(&id) {
-                candidate.vector = Some(candidate.vector.unwrap_or(0.0).max(cosine(score)));
+                candidate.vector = Some(candidate.vector.map_or(score, |known| known.max(score)));
             }
         }
         Ok(())
@@ -301,7 +309,7 @@ impl PreparedQuery<'_> {
         if places.len() < 2 {
             return Ok(places.first().copied());
         }
-        let scores = vectors.index.similarities(vector, &rows)?.into_iter().map(cosine);
+        let scores = vectors.index.similarities(vector, &rows)?;
         let best = places.into_iter().zip(scores).rev().max_by(|a, b| a.1.total_cmp(&b.1));
         Ok(best.map(|(at, _)| at))
     }
@@ -310,11 +318,6 @@ impl PreparedQuery<'_> {
 /// Returns a keyword score as a share of the maximum for the query, which is above 0.
 pub(super) fn word_share(score: f64, attainable: f64) -> f64 {
     (score / attainable).clamp(0.0, 1.0)
-}
-
-/// Returns a vector score as a share.
-pub(super) fn cosine(score: f32) -> f64 {
-    f64::from(score).clamp(0.0, 1.0)
 }
 
 /// The candidates of a search.

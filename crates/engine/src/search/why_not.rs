@@ -241,10 +241,8 @@ fn margin(pool: &CandidatePool, id: NoteId, own: &CandidateScores) -> Option<f64
         brought.map(|(_, found)| score(found)).min_by(f64::total_cmp)
     };
     let by_word = last(|found| found.keyword, |found| found.by_keyword);
-    let by_vector = last(|found| found.vector.unwrap_or(0.0), |found| found.by_vector);
-    let behind = [
-        by_word.map(|last| last - own.keyword),
-        by_vector.map(|last| last - own.vector.unwrap_or(0.0)),
-    ];
+    let cosine = |found: &CandidateScores| found.vector.map_or(0.0, f64::from);
+    let by_vector = last(cosine, |found| found.by_vector);
+    let behind = [by_word.map(|last| last - own.keyword), by_vector.map(|last| last - cosine(own))];
     behind.into_iter().flatten().min_by(f64::total_cmp).map(|behind| behind.max(0.0))
 }

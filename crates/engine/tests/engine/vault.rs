@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_engine::{Engine, EngineSettings, Filter, Hit, SearchAnswer, SearchRequest, Warning};
-use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, Role};
 use weft_index::keyword::{
     KeywordDocument, KeywordSettings, KeywordWriter, Language, LanguageChoice,
 };
@@ -32,6 +32,10 @@ impl Directions {
 }
 
 impl Embedder for Directions {
+    fn calibration(&self) -> Option<Calibration> {
+        Some(Calibration::REFERENCE)
+    }
+
     fn identity(&self) -> &ModelIdentity {
         &self.0
     }
@@ -126,7 +130,14 @@ pub(crate) fn built<P: AsRef<str>, T: AsRef<str>>(
             rows.set(note, &own.collect::<Vec<_>>());
         }
         let embedder = Arc::clone(embedder);
-        Vectors { index: writer.publish(), rows, n_waiting: 0, loading: None, embedder }
+        Vectors {
+            index: writer.publish(),
+            rows,
+            n_waiting: 0,
+            loading: None,
+            embedder,
+            calibration: Calibration::default(),
+        }
     });
     let snapshot = Snapshot { generation: 1, notes, keyword, vectors };
     Vault { snapshot, settings: EngineSettings::default() }

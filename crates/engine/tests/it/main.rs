@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
 use weft_engine::{Engine, EngineSettings, Warning};
-use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, Role};
 use weft_indexer::{
     IndexSettings, Indexer, Precondition, VaultSettings, WatchOptions, WriteContent, WriteRequest,
 };
@@ -94,6 +94,10 @@ impl Letters {
 }
 
 impl Embedder for Letters {
+    fn calibration(&self) -> Option<Calibration> {
+        Some(Calibration::REFERENCE)
+    }
+
     fn identity(&self) -> &ModelIdentity {
         &self.0
     }

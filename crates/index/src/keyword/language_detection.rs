@@ -46,6 +46,12 @@ impl LanguageChoice {
     }
 }
 
+/// Returns true unless a text is certainly in another language than English: short texts of names and code pass.
+#[must_use]
+pub fn is_english(text: &str) -> bool {
+    LanguageChoice::default().of("", text) == Language::English
+}
+
 /// Number of characters of a note examined to detect its language.
 ///
 /// Half as many work nearly as well, and twice as many no better, on Wikipedia paragraphs in English, German and Chinese.
@@ -379,6 +385,59 @@ mod tests {
             LanguageChoice::Fixed(Language::German).of("the", "the and of to in with for"),
             Language::German
         );
+    }
+
+    #[test]
+    fn short_queries_count_as_english_unless_another_language_is_certain() {
+        for query in [
+            "",
+            "fern",
+            "Why do cells age?",
+            "Zurverszung",
+            "Donald Knuth TeX",
+            "rust async executor",
+            "Which insects stay under the ground for seventeen years?",
+            "Who was the director of Amores perros?",
+            "Beyoncé and Jay-Z",
+        ] {
+            assert!(is_english(query), "{query}");
+        }
+        for query in [
+            "Wo sucht man bei einem Erdbeben Schutz?",
+            "Comment obtenir de grosses tomates sur le balcon ?",
+            "Чем питаются пчёлы зимой?",
+            "报税的材料要保存多少年?",
+            "黑豹队的防守丢了多少分",
+            "어디에 있나요",
+            "สวัสดีชาวโลก",
+        ] {
+            assert!(!is_english(query), "{query}");
+        }
+    }
+
+    /// Measures on the data for development, which is not part of the project, if it is there.
+    #[test]
+    fn questions_of_shared_sets_have_their_language() {
+        let sets =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/sets");
+        for (set, english) in [
+            ("xquad-en", true),
+            ("hotpot-train100", true),
+            ("musique-train100", true),
+            ("xquad-de", false),
+            ("xquad-zh", false),
+        ] {
+            let Ok(lines) = std::fs::read_to_string(sets.join(set).join("queries.jsonl")) else {
+                println!("skipped: no shared data");
+                continue;
+            };
+            let queries = lines.lines().filter_map(|line| line.split("\"text\": \"").nth(1));
+            let queries: Vec<&str> = queries.filter_map(|rest| rest.split('"').next()).collect();
+            let n_right = queries.iter().filter(|query| is_english(query) == english).count();
+            let share = n_right as f64 / queries.len() as f64;
+            println!("{set}: {share:.4} of {} questions", queries.len());
+            assert!(share >= if english { 0.99 } else { 0.9 }, "{set}: {share}");
+        }
     }
 
     #[test]

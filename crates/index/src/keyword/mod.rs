@@ -65,7 +65,7 @@ pub use keyword_reader::{KeywordReader, NoteTerm};
 pub use keyword_settings::KeywordSettings;
 pub use keyword_writer::KeywordWriter;
 pub use language::Language;
-pub use language_detection::LanguageChoice;
+pub use language_detection::{LanguageChoice, is_english};
 pub use mentions::Mention;
 pub use name_terms::names;
 pub use passage_scores::{NotePassages, ScoredPassage};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use weft_model::{NoteId, TextHash};
 
-use super::StoreError;
+use super::{StoreError, calibration_sample};
+use crate::calibration::Calibration;
 use crate::disk::{self, Disk, FileStamp};
 use crate::embedder::{Embedder, ModelIdentity};
 use crate::note_rows::NoteRows;
@@ -34,6 +35,9 @@ const GRAPH_FILE: &str = "hnsw.u32";
 
 /// File that describes the model of a folder.
 const MODEL_FILE: &str = "model.rmp";
+
+/// File with the scale of the model's cosines, if it was measured.
+const CALIBRATION_FILE: &str = "calibration.rmp";
 
 /// Bytes of one entry of the row log: text hash and crc32 of the row.
 const ENTRY_BYTES: usize = 20;
@@ -63,6 +67,8 @@ pub struct EmbeddingStore {
     /// Number of durable rows.
     n_logged: usize,
     embedder: Arc<dyn Embedder>,
+    /// Scale of the model's cosines; `None` until it is measured.
+    calibration: Option<Calibration>,
 }
 
 /// Files of the rows of an embedding store.
@@ -243,7 +249,9 @@ impl EmbeddingStore {
         let mut files =
             EmbeddingFiles { disk, folder, number, log, stamp: None, is_touched: false };
         files.accept_current();
-        let store = Self::over(writer, Some(files), embedder);
+        let stored = calibration_at(&files.folder);
+        let mut store = Self::over(writer, Some(files), embedder);
+        store.calibration = store.calibration.or(stored);
         Ok(Self { rows, n_waiting, texts, checksums, by_text, n_logged, ..store })
     }
 
@@ -265,6 +273,7 @@ impl EmbeddingStore {
         embedder: Arc<dyn Embedder>,
     ) -> Self {
         Self {
+            calibration: embedder.calibration(),
             writer,
             files,
             rows: NoteRows::default(),
@@ -503,7 +512,29 @@ impl EmbeddingStore {
             n_waiting: self.n_waiting,
             loading: None,
             embedder: Arc::clone(&self.embedder),
+            calibration: self.calibration.unwrap_or_default(),
         }
+    }
+
+    /// Measures the scale of the model's cosines on the current vectors and stores it, unless it is known; returns true if it changed.
+    ///
+    /// It is measured once per model, as soon as there are enough vectors, so that scores do not drift with every edit.
+    pub fn calibrate(&mut self) -> Result<bool, StoreError> {
+        if self.calibration.is_some() || self.texts.len() < calibration_sample::MIN_CHUNKS {
+            return Ok(false);
+        }
+        let measured = calibration_sample::measure(&self.writer.publish(), &self.texts);
+        let Some(calibration) = measured else { return Ok(false) };
+        if let Some(files) = &self.files {
+            let path = files.folder.join(CALIBRATION_FILE);
+            let bytes = rmp_serde::to_vec(&calibration).map_err(|error| StoreError::Damaged {
+                path: path.clone(),
+                reason: error.to_string(),
+            })?;
+            files.disk.replace(&path, &bytes).map_err(StoreError::io("write", &path))?;
+        }
+        self.calibration = Some(calibration);
+        Ok(true)
     }
 
     /// Uses `graph` for searches and stores it for the next run.
@@ -515,6 +546,12 @@ impl EmbeddingStore {
         }
         Ok(())
     }
+}
+
+/// Returns the stored calibration; `None` if it cannot be read, so that it is measured again.
+fn calibration_at(folder: &Path) -> Option<Calibration> {
+    let stored = std::fs::read(folder.join(CALIBRATION_FILE)).ok()?;
+    rmp_serde::from_slice(&stored).ok().filter(Calibration::is_valid)
 }
 
 fn digest(model: &ModelIdentity) -> String {
@@ -578,7 +615,8 @@ fn keep_number(disk: &Disk, folder: &Path, number: u64) {
     let own = number.to_string();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
-        if name.to_str() == Some(&own) || name.to_str() == Some(MODEL_FILE) {
+        let kept = [own.as_str(), MODEL_FILE, CALIBRATION_FILE];
+        if name.to_str().is_some_and(|name| kept.contains(&name)) {
             continue;
         }
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());

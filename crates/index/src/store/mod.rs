@@ -3,6 +3,7 @@
 //! ```text
 //! lock                        locked by the single writing process; contains the address it serves
 //! model.json                  the model whose vectors are served, and the settings to load it; no API key
+//! model-choice.json           the bundled model that `auto` chose, and the share of text that decided
 //! CURRENT                     number of the current generation folder, replaced atomically
 //! ISSUED                      a generation not yet published; the next run continues there after an unclean shutdown
 //! INTENDED                    a file move in progress; removed when it is complete
@@ -11,12 +12,14 @@
 //! vectors/<model>/<n>/vec.f32     one row per chunk, append-only; the highest n with a log is current, compaction creates the next
 //! vectors/<model>/<n>/rows.log    text hash and crc32 of each row, append-only, written after its row is durable
 //! vectors/<model>/<n>/hnsw.u32    the frozen graph over the rows, if any
+//! vectors/<model>/calibration.rmp    how to read the model's cosines, if that was measured on the vectors
 //! keyword/                    the keyword index
 //! ```
 //!
 //! The notes' files are the source of truth, so state lost in a crash is read from them again; vectors, the costly part, are durable as soon as their row is logged.
 
 mod backup;
+mod calibration_sample;
 mod checkpoint;
 mod embedding_store;
 mod number_file;
@@ -66,6 +69,9 @@ const CURRENT: &str = "CURRENT";
 
 /// File with the settings of the model whose vectors are served.
 pub const MODEL_SETTINGS_FILE: &str = "model.json";
+
+/// File with the bundled model that was chosen for the vaults.
+pub const MODEL_CHOICE_FILE: &str = "model-choice.json";
 
 /// An open store. No other process can open the same folder while this value exists.
 #[derive(Debug)]
@@ -218,7 +224,8 @@ fn is_store_or_empty(root: &Path) -> bool {
 
 /// Removes files and folders in the place of one of the other kind.
 fn remove_misplaced(disk: &Disk, root: &Path) -> Result<(), StoreError> {
-    let files = [CURRENT, ISSUED, INTENDED, MODEL_SETTINGS_FILE].map(|file| root.join(file));
+    let files = [CURRENT, ISSUED, INTENDED, MODEL_SETTINGS_FILE, MODEL_CHOICE_FILE];
+    let files = files.map(|file| root.join(file));
     for path in files.iter().filter(|path| path.is_dir()) {
         disk.remove_folder(path).map_err(StoreError::io("remove", path))?;
     }

@@ -21,45 +21,56 @@ use serde::{Deserialize, Serialize};
 use weft_index::embedder::Embedder;
 
 mod bundled_model;
+mod calibrated_embedder;
+mod model_choice;
 mod model_error;
 mod model_families;
 mod model_files;
 mod model_hub;
 mod model_selection;
+mod model_tokenizer;
 mod onnx_embedder;
 mod onnx_runtime;
 mod pooling;
 mod remote;
 mod rten_embedder;
+mod rten_model;
 #[cfg(test)]
 mod tests;
 mod text_tokenizer;
+mod tokenizer_estimator;
+mod unigram_tokenizer;
 mod wordpiece_counter;
 mod worker_pool;
 
+pub use bundled_model::{ENGLISH, MULTILINGUAL};
+pub use model_choice::{MULTILINGUAL_ABOVE, ModelChoice};
 pub use model_error::ModelError;
 pub use model_families::Prefixes;
 pub use model_hub::known_models;
-pub use model_selection::{Model, ModelOpener, ModelSelection, select_models};
+pub use model_selection::{AutoModel, Model, ModelOpener, ModelSelection, select_models};
 pub(crate) use model_selection::{is_pending, record_serving_model};
 pub use onnx_embedder::OnnxEmbedder;
 pub use remote::{RemoteEmbedder, RemoteSettings, Secret};
 pub use rten_embedder::RtenEmbedder;
-pub use text_tokenizer::TokenizerEstimator;
+pub use tokenizer_estimator::TokenizerEstimator;
+use weft_index::embedder::Calibration;
 
+use bundled_model::BundledModel;
+use calibrated_embedder::CalibratedEmbedder;
 use model_files::ModelFiles;
 
-/// The name of the bundled model.
-pub const BUNDLED: &str = "bundled";
+/// The name that chooses between the bundled models by the languages of the notes, once for each index.
+pub const AUTO: &str = "auto";
 
 /// The name that disables embeddings: search by keywords and graph only.
 pub const NONE: &str = "none";
 
 /// Which model computes the vectors, and how it runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbeddingSettings {
-    /// [`BUNDLED`], [`NONE`], the path of a folder with an ONNX model, or one of [`known_models`]; for an endpoint, the endpoint's name for the model.
+    /// [`AUTO`], [`ENGLISH`], [`MULTILINGUAL`], [`NONE`], the path of a folder with an ONNX model, or one of [`known_models`]; for an endpoint, the endpoint's name for the model.
     pub model: String,
     /// Runtime that executes the model.
     pub runner: Runner,
@@ -77,6 +88,8 @@ pub struct EmbeddingSettings {
     pub cache_dir: PathBuf,
     /// Prefixes of queries and documents; by default those of the model's folder or family.
     pub prefixes: Option<Prefixes>,
+    /// Mean cosines of unrelated and of related texts, which bring the model's vector scores to the scale of others; by default those of the bundled model, or measured on the vectors of the vaults.
+    pub calibration: Option<Calibration>,
     /// The endpoint, if the runner is one.
     pub remote: RemoteSettings,
 }
@@ -89,13 +102,14 @@ const MAX_TOKENS: NonZeroUsize = NonZeroUsize::new(512).expect("a literal that i
 impl Default for EmbeddingSettings {
     fn default() -> Self {
         Self {
-            model: BUNDLED.to_owned(),
+            model: AUTO.to_owned(),
             runner: Runner::default(),
             threads: None,
             max_tokens: MAX_TOKENS,
             library: None,
             cache_dir: PathBuf::from("models"),
             prefixes: None,
+            calibration: None,
             remote: RemoteSettings::default(),
         }
     }
@@ -105,7 +119,7 @@ impl Default for EmbeddingSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runner {
-    /// rten for the bundled model, so that its vectors are the same everywhere; for other models ONNX Runtime, or rten if its library is missing.
+    /// rten for a bundled model, so that its vectors are the same everywhere; for other models ONNX Runtime, or rten if its library is missing.
     #[default]
     Auto,
     /// rten: pure Rust, nothing to install.
@@ -130,13 +144,26 @@ pub struct OpenedEmbedder {
 ///
 /// A missing ONNX Runtime library is not an error: rten runs the same files if it can; otherwise there is no embedder. The notes report which.
 /// Fails if the settings name no known model, or if the model is invalid.
-/// The bundled model in rten is loaded for the first text (about 0.1 s); every other model is loaded and tested here.
+/// A bundled model in rten is loaded for the first text (0.1 to 0.5 s); every other model is loaded and tested here.
+/// Without a vault to choose by, [`AUTO`] is the English model.
 pub fn open(settings: &EmbeddingSettings) -> Result<OpenedEmbedder, ModelError> {
     open_known(settings, None)
 }
 
 /// Like [`open`], but does not ask an endpoint for its dimension if it is `known`.
 fn open_known(
+    settings: &EmbeddingSettings,
+    known: Option<usize>,
+) -> Result<OpenedEmbedder, ModelError> {
+    let opened = open_uncalibrated(settings, known)?;
+    let Some(calibration) = settings.calibration else { return Ok(opened) };
+    let calibrated = |embedder| -> Arc<dyn Embedder> {
+        Arc::new(CalibratedEmbedder::new(embedder, calibration))
+    };
+    Ok(OpenedEmbedder { embedder: opened.embedder.map(calibrated), notes: opened.notes })
+}
+
+fn open_uncalibrated(
     settings: &EmbeddingSettings,
     known: Option<usize>,
 ) -> Result<OpenedEmbedder, ModelError> {
@@ -170,8 +197,10 @@ fn files(settings: &EmbeddingSettings) -> Result<Option<ModelFiles>, ModelError>
     let (folder, max_tokens) = (Path::new(model), max_tokens.get());
     let mut files = if model == NONE {
         return Ok(None);
-    } else if model == BUNDLED {
-        ModelFiles::bundled(max_tokens)
+    } else if let Some(bundled) = bundled(model) {
+        bundled.files(max_tokens)
+    } else if model == MULTILINGUAL {
+        return Err(ModelError::NotBuiltIn { model: model.clone() });
     } else if folder.is_dir() {
         ModelFiles::read(folder, max_tokens)?
     } else if let Some(named) = model_hub::find(model) {
@@ -188,6 +217,11 @@ fn files(settings: &EmbeddingSettings) -> Result<Option<ModelFiles>, ModelError>
     Ok(Some(files))
 }
 
+/// Returns the bundled model that `model` names.
+fn bundled(model: &str) -> Option<BundledModel> {
+    BundledModel::named(if model == AUTO { ENGLISH } else { model })
+}
+
 fn run(
     files: ModelFiles,
     settings: &EmbeddingSettings,
@@ -195,16 +229,19 @@ fn run(
 ) -> Result<Option<Arc<dyn Embedder>>, ModelError> {
     let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = settings.threads.unwrap_or_else(cores);
+    let bundled = bundled(&settings.model);
     let in_rten = |files: ModelFiles| -> Result<Arc<dyn Embedder>, ModelError> {
-        let bundled = files.is_bundled();
-        Ok(Arc::new(if bundled {
-            RtenEmbedder::lazy(files, threads)
-        } else {
-            RtenEmbedder::open(files, threads)?
+        Ok(Arc::new(match bundled {
+            Some(model) => RtenEmbedder::lazy(model, files, threads),
+            None => RtenEmbedder::open(files, threads)?,
         }))
     };
     let wants_onnx = match settings.runner {
-        Runner::Auto => !files.is_bundled(),
+        Runner::Auto => bundled.is_none(),
+        Runner::Onnx if bundled.is_some_and(BundledModel::needs_rten) => {
+            notes.push(format!("The model `{}` runs in rten only.", settings.model));
+            false
+        }
         Runner::Onnx => true,
         // Endpoints were opened before.
         Runner::Rten | Runner::OpenAi | Runner::Ollama => false,

@@ -16,6 +16,14 @@ pub enum ModelError {
         /// Similar known names, the closest first.
         near: Vec<String>,
     },
+    /// A bundled model that this build leaves out.
+    #[error(
+        "this build has no model `{model}`; install one with the feature `multilingual`, or set another model"
+    )]
+    NotBuiltIn {
+        /// The model.
+        model: String,
+    },
     /// The folder lacks a file that every model needs.
     #[error("{} is not a model folder: it has no {file}", folder.display())]
     NoModelFolder {

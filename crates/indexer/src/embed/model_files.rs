@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use weft_index::embedder::ModelIdentity;
 
-use super::bundled_model;
 use super::model_error::ModelError;
 use super::model_families::{self, Prefixes};
+use super::model_tokenizer::ModelTokenizer;
 use super::pooling::Pooling;
-use super::text_tokenizer::TextTokenizer;
 
 /// Paths of the graph in a model folder; the first one present is used.
 const GRAPHS: &[&str] = &["model.onnx", "onnx/model.onnx"];
@@ -30,7 +29,7 @@ const POSITIONS_AFTER_PADDING: &[&str] = &["roberta", "xlm-roberta", "camembert"
 pub(crate) struct ModelFiles {
     pub(crate) name: String,
     pub(crate) weights: ModelWeights,
-    /// Contents of `tokenizer.json`.
+    /// Contents of `tokenizer.json`, or the table of a bundled model's tokenizer.
     pub(crate) tokenizer: Cow<'static, [u8]>,
     /// Including special tokens and prefix.
     pub(crate) max_tokens: usize,
@@ -50,19 +49,6 @@ pub(crate) enum ModelWeights {
 }
 
 impl ModelFiles {
-    /// Returns the bundled files, with the token limit capped to `max_tokens`.
-    pub(crate) fn bundled(max_tokens: usize) -> Self {
-        Self {
-            name: "all-MiniLM-L6-v2-q8".to_owned(),
-            weights: ModelWeights::Bundled(bundled_model::WEIGHTS),
-            tokenizer: bundled_model::TOKENIZER.into(),
-            max_tokens: bundled_model::MAX_TOKENS.min(max_tokens),
-            pooling: Pooling::Mean,
-            prefixes: Prefixes::default(),
-            digest: bundled_model::DIGEST.to_owned(),
-        }
-    }
-
     /// Reads the model folder `folder`; prefixes and pooling come from its files, else from its family.
     pub(crate) fn read(folder: &Path, max_tokens: usize) -> Result<Self, ModelError> {
         let graph = GRAPHS.iter().map(|graph| folder.join(graph)).find(|graph| graph.is_file());
@@ -112,13 +98,8 @@ impl ModelFiles {
         })
     }
 
-    /// Returns true for the bundled model.
-    pub(crate) const fn is_bundled(&self) -> bool {
-        matches!(self.weights, ModelWeights::Bundled(_))
-    }
-
     /// Returns the tokens available for a text after special tokens and the longer prefix; at least one.
-    pub(crate) fn window(&self, tokenizer: &TextTokenizer) -> usize {
+    pub(crate) fn window(&self, tokenizer: &ModelTokenizer) -> usize {
         let prefixes = [&self.prefixes.query, &self.prefixes.document];
         let prefix =
             prefixes.map(|prefix| if prefix.is_empty() { 0 } else { tokenizer.n_tokens(prefix) });

@@ -9,7 +9,12 @@ use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 use weft_model::redact_urls;
 
 use super::text_tokenizer::TextTokenizer;
-use super::{EmbeddingSettings, ModelError, OpenedEmbedder, open_known};
+use super::{
+    AUTO, EmbeddingSettings, ModelChoice, ModelError, OpenedEmbedder, bundled_model, model_choice,
+    open_known,
+};
+use crate::IndexSettings;
+use crate::vault_languages::LanguageShare;
 
 /// An embedding model, and its settings if they are known.
 #[derive(Clone)]
@@ -31,6 +36,35 @@ pub struct ModelSelection {
     pub next: Option<ModelOpener>,
     /// The configured model, whether or not it serves; token budgets that name no tokenizer count its tokens.
     pub configured: Option<Arc<dyn Embedder>>,
+    /// The choice between the bundled models; `None` if the settings name a model.
+    pub auto: Option<AutoModel>,
+}
+
+/// A choice between the bundled models.
+#[derive(Clone, Debug)]
+pub struct AutoModel {
+    /// The choice; `None` if the notes had no text to choose by.
+    pub choice: Option<ModelChoice>,
+    /// Settings with which the chosen model was opened.
+    pub settings: EmbeddingSettings,
+}
+
+impl AutoModel {
+    /// Returns the choice for a share of text that is not English, and what opens its model.
+    pub(crate) fn choose(&mut self, not_english: f64) -> (ModelChoice, ModelOpener) {
+        let choice = ModelChoice::of_share(not_english);
+        self.settings.model.clone_from(&choice.model);
+        self.choice = Some(choice.clone());
+        let settings = self.settings.clone();
+        let open = move || match super::open(&settings) {
+            Ok(OpenedEmbedder { embedder: Some(embedder), notes: _ }) => {
+                Ok(Model { embedder, settings: Some(settings.clone()) })
+            }
+            Ok(OpenedEmbedder { embedder: None, notes }) => Err(notes.join(" ")),
+            Err(error) => Err(error.to_string()),
+        };
+        (choice, Box::new(open))
+    }
 }
 
 impl From<Option<Arc<dyn Embedder>>> for ModelSelection {
@@ -40,6 +74,7 @@ impl From<Option<Arc<dyn Embedder>>> for ModelSelection {
             serving: embedder.map(|embedder| Model { embedder, settings: None }),
             next: None,
             configured,
+            auto: None,
         }
     }
 }
@@ -91,9 +126,24 @@ fn without_secrets(settings: &EmbeddingSettings) -> EmbeddingSettings {
 
 /// Selects the `wanted` model, or the model of the stored vectors until `wanted` is available. Also returns one line for the user about each deviation from the settings.
 ///
+/// The first time, `auto` reads a sample of the notes of `index` to choose between the bundled models.
 /// `keyed` adds the key and the secrets of the address to settings from the store's record.
 /// Fails like [`open`](super::open), except for an unreachable endpoint, which replaces the serving model once it responds.
 pub fn select_models(
+    index: &IndexSettings,
+    wanted: &EmbeddingSettings,
+    keyed: impl Fn(EmbeddingSettings) -> EmbeddingSettings,
+) -> Result<(ModelSelection, Vec<String>), ModelError> {
+    let IndexSettings { store, vaults, scan, parse, .. } = index;
+    let measure = || LanguageShare::of_vaults(vaults, scan, parse).not_english();
+    let is_auto = wanted.model == AUTO;
+    let (wanted, choice) = model_choice::resolve(wanted.clone(), store, measure);
+    let (models, notes) = select_resolved(store, &wanted, keyed)?;
+    let auto = is_auto.then_some(AutoModel { choice, settings: wanted });
+    Ok((ModelSelection { auto, ..models }, notes))
+}
+
+fn select_resolved(
     store: &Path,
     wanted: &EmbeddingSettings,
     keyed: impl Fn(EmbeddingSettings) -> EmbeddingSettings,
@@ -120,7 +170,8 @@ pub fn select_models(
                 None => (model, None),
                 Some(earlier) => (earlier, Some(Box::new(move || Ok(model.clone())))),
             };
-            Ok((ModelSelection { serving: Some(serving), next, configured: Some(embedder) }, notes))
+            let configured = Some(embedder);
+            Ok((ModelSelection { serving: Some(serving), next, configured, auto: None }, notes))
         }
         Err(ModelError::Unreachable { model, .. }) => {
             let wanted = wanted.clone();
@@ -136,7 +187,8 @@ pub fn select_models(
             };
             let (next, configured): (Option<ModelOpener>, _) =
                 (Some(Box::new(open)), Some(pending));
-            Ok((ModelSelection { serving: Some(serving), next, configured }, Vec::new()))
+            let serving = Some(serving);
+            Ok((ModelSelection { serving, next, configured, auto: None }, Vec::new()))
         }
         Err(error) => Err(error),
     }
@@ -165,7 +217,11 @@ impl PendingEmbedder {
             runner: UNREACHED.to_owned(),
             pooling: UNREACHED.to_owned(),
         };
-        Self { identity, window: settings.max_tokens.get(), tokenizer: TextTokenizer::bundled() }
+        Self {
+            identity,
+            window: settings.max_tokens.get(),
+            tokenizer: bundled_model::english_tokenizer(),
+        }
     }
 }
 

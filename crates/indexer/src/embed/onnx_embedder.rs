@@ -2,12 +2,14 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 
 use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 
 use super::model_error::ModelError;
 use super::model_files::{ModelFiles, digest_of};
+use super::model_tokenizer::ModelTokenizer;
 use super::onnx_runtime::{self, Runtime};
 use super::pooling::{Pooling, unit};
 use super::text_tokenizer::TextTokenizer;
@@ -25,7 +27,7 @@ pub struct OnnxEmbedder {
     files: ModelFiles,
     identity: ModelIdentity,
     window: usize,
-    tokenizer: TextTokenizer,
+    tokenizer: Arc<TextTokenizer>,
     runtime: Runtime,
     workers: WorkerPool<TextEmbedding>,
 }
@@ -40,7 +42,7 @@ impl OnnxEmbedder {
         let runtime = onnx_runtime::load(library)?;
         let failed =
             |reason| ModelError::Model { model: files.name.clone(), runner: RUNNER, reason };
-        let tokenizer = TextTokenizer::from_bytes(&files.tokenizer).map_err(failed)?;
+        let tokenizer = Arc::new(TextTokenizer::from_bytes(&files.tokenizer).map_err(failed)?);
         let workers = WorkerPool::new(threads);
         let make = || session(&files, &tokenizer, &runtime);
         let dimension = workers
@@ -48,7 +50,10 @@ impl OnnxEmbedder {
             .map_err(failed)?
             .concat()
             .len();
-        let (identity, window) = (files.identity(RUNNER, dimension), files.window(&tokenizer));
+        let (identity, window) = (
+            files.identity(RUNNER, dimension),
+            files.window(&ModelTokenizer::Library(Arc::clone(&tokenizer))),
+        );
         Ok(Self { files, identity, window, tokenizer, runtime, workers })
     }
 

@@ -2,27 +2,21 @@
 
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
-use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
-use rten_tensor::NdTensor;
-use rten_tensor::prelude::*;
-use tokenizers::Encoding;
-use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use rten::ThreadPool;
+use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, ReadableText, Role};
 
-use super::bundled_model;
+use super::bundled_model::{self, BundledModel};
 use super::model_error::ModelError;
-use super::model_files::{ModelFiles, ModelWeights};
-use super::pooling::{Pooling, unit};
+use super::model_files::ModelFiles;
+use super::model_tokenizer::{ModelTokenizer, TokenIds};
+use super::rten_model::RtenModel;
 use super::text_tokenizer::TextTokenizer;
 use super::worker_pool::WorkerPool;
 
 /// The name of this runner in a model's identity.
 pub(crate) const RUNNER: &str = "rten";
-
-/// Outputs by preference, in the same order as the other runner; a single output is used whatever its name.
-const OUTPUTS: &[&str] =
-    &["text_embeds", "last_hidden_state", "sentence_embedding", "token_embeddings"];
 
 /// Maximum padding per text, in tokens, when texts of different lengths share a run.
 ///
@@ -31,10 +25,10 @@ const MAX_FILL: usize = 12;
 
 /// Runs a model in rten, on each of its threads one text at a time, or several short ones.
 ///
-/// The bundled model rounds each token separately, and padding adds only zeros, so its vectors are bit-identical in any batch.
+/// The bundled models round each token separately, and padding adds only zeros, so their vectors are bit-identical in any batch.
 /// For other models that is unknown, so each text has its own run.
 /// A run of several texts has no more tokens than one text of maximum length; longer runs are not faster.
-/// The bundled model is loaded once per process for the first text, so commands that need no vectors do not pay for it.
+/// A bundled model is loaded once per process for the first text, so commands that need no vectors do not pay for it.
 pub struct RtenEmbedder {
     files: ModelFiles,
     identity: ModelIdentity,
@@ -63,37 +57,42 @@ impl ThreadPools {
 }
 
 enum ModelSource {
-    Bundled,
-    Folder { tokenizer: Arc<TextTokenizer>, model: Arc<RtenModel> },
+    Bundled(BundledModel),
+    Folder { tokenizer: ModelTokenizer, model: Arc<RtenModel> },
 }
 
 impl RtenEmbedder {
-    /// Returns the bundled model on `threads` threads. Immediate: nothing is loaded yet.
+    /// Returns the bundled English model on `threads` threads. Immediate: nothing is loaded yet.
     #[must_use]
-    pub fn bundled(threads: NonZeroUsize) -> Self {
-        Self::lazy(ModelFiles::bundled(usize::MAX), threads)
+    pub fn english(threads: NonZeroUsize) -> Self {
+        let model = BundledModel::English;
+        Self::lazy(model, model.files(usize::MAX), threads)
     }
 
-    pub(crate) fn lazy(bundled: ModelFiles, threads: NonZeroUsize) -> Self {
-        let identity = bundled.identity(RUNNER, bundled_model::DIMENSION);
+    /// Returns the bundled multilingual model on `threads` threads. Immediate: nothing is loaded yet.
+    #[cfg(feature = "multilingual")]
+    #[must_use]
+    pub fn multilingual(threads: NonZeroUsize) -> Self {
+        let model = BundledModel::Multilingual;
+        Self::lazy(model, model.files(usize::MAX), threads)
+    }
+
+    /// Returns a bundled model, with the prefixes and the token limit of `files`.
+    pub(crate) fn lazy(bundled: BundledModel, files: ModelFiles, threads: NonZeroUsize) -> Self {
+        let identity = files.identity(RUNNER, bundled_model::DIMENSION);
+        let source = ModelSource::Bundled(bundled);
         let pools = ThreadPools::new(threads);
-        Self {
-            files: bundled,
-            identity,
-            window: OnceLock::new(),
-            source: ModelSource::Bundled,
-            pools,
-        }
+        Self { files, identity, window: OnceLock::new(), source, pools }
     }
 
     /// Loads `files` and embeds one text, so that a model that does not run is rejected here.
     pub(crate) fn open(files: ModelFiles, threads: NonZeroUsize) -> Result<Self, ModelError> {
         let failed =
             |reason| ModelError::Model { model: files.name.clone(), runner: RUNNER, reason };
-        let tokenizer = Arc::new(TextTokenizer::from_bytes(&files.tokenizer).map_err(failed)?);
+        let tokenizer = TextTokenizer::from_bytes(&files.tokenizer).map_err(failed)?;
+        let tokenizer = ModelTokenizer::Library(Arc::new(tokenizer));
         let model = Arc::new(RtenModel::load(&files.weights).map_err(failed)?);
-        let probe = tokenizer.encode("probe", files.max_tokens);
-        let probe = probe.and_then(|probe| TokenIds::of(&probe)).map_err(failed)?;
+        let probe = tokenizer.encode("probe", files.max_tokens).map_err(failed)?;
         let pool = one_thread();
         let dimension = model.run(&[&probe], files.pooling, &pool).map_err(failed)?.concat().len();
         let identity = files.identity(RUNNER, dimension);
@@ -102,16 +101,16 @@ impl RtenEmbedder {
         Ok(Self { files, identity, window: OnceLock::new(), source, pools })
     }
 
-    fn tokenizer(&self) -> Arc<TextTokenizer> {
+    fn tokenizer(&self) -> ModelTokenizer {
         match &self.source {
-            ModelSource::Bundled => TextTokenizer::bundled(),
-            ModelSource::Folder { tokenizer, .. } => Arc::clone(tokenizer),
+            ModelSource::Bundled(model) => model.tokenizer(),
+            ModelSource::Folder { tokenizer, .. } => tokenizer.clone(),
         }
     }
 
     fn model(&self) -> Result<Arc<RtenModel>, String> {
         match &self.source {
-            ModelSource::Bundled => RtenModel::bundled(),
+            ModelSource::Bundled(model) => model.model(),
             ModelSource::Folder { model, .. } => Ok(Arc::clone(model)),
         }
     }
@@ -124,10 +123,10 @@ impl RtenEmbedder {
         let (tokenizer, model) = (self.tokenizer(), self.model()?);
         let (workers, make) = (self.pools.of(role), || Ok(one_thread()));
         let tokens = workers.map(texts, &make, &|_, text| {
-            TokenIds::of(&tokenizer.encode(&prefixes.apply(text, role), *max_tokens)?)
+            tokenizer.encode(&prefixes.apply(text, role), *max_tokens)
         })?;
         let room = match self.source {
-            ModelSource::Bundled => bundled_model::MAX_TOKENS,
+            ModelSource::Bundled(_) => bundled_model::MAX_TOKENS,
             ModelSource::Folder { .. } => 0,
         };
         let runs = runs(&tokens, room, workers.limit());
@@ -181,8 +180,27 @@ impl Embedder for RtenEmbedder {
         self.tokenizer().n_tokens(text)
     }
 
+    fn calibration(&self) -> Option<Calibration> {
+        match &self.source {
+            ModelSource::Bundled(model) => Some(model.calibration()),
+            ModelSource::Folder { .. } => None,
+        }
+    }
+
+    fn readable_text(&self) -> ReadableText {
+        match &self.source {
+            ModelSource::Bundled(model) => model.readable_text(),
+            ModelSource::Folder { .. } => ReadableText::Unknown,
+        }
+    }
+
     fn vocabulary_coverage(&self, text: &str) -> f64 {
-        self.tokenizer().vocabulary_coverage(text)
+        match &self.source {
+            ModelSource::Folder { tokenizer: ModelTokenizer::Library(tokenizer), .. } => {
+                tokenizer.vocabulary_coverage(text)
+            }
+            ModelSource::Bundled(_) | ModelSource::Folder { .. } => 1.0,
+        }
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -197,126 +215,6 @@ impl Embedder for RtenEmbedder {
 
 fn one_thread() -> Arc<ThreadPool> {
     Arc::new(ThreadPool::with_num_threads(1))
-}
-
-/// The tokens of a text, without padding.
-struct TokenIds {
-    ids: Vec<i32>,
-    types: Vec<i32>,
-}
-
-impl TokenIds {
-    fn of(encoding: &Encoding) -> Result<Self, String> {
-        let numbers = |given: &[u32]| {
-            let numbers = given.iter().map(|&number| i32::try_from(number));
-            numbers.collect::<Result<_, _>>().map_err(|error| error.to_string())
-        };
-        Ok(Self { ids: numbers(encoding.get_ids())?, types: numbers(encoding.get_type_ids())? })
-    }
-
-    const fn len(&self) -> usize {
-        self.ids.len()
-    }
-}
-
-/// A loaded graph, with its inputs and output.
-pub(crate) struct RtenModel {
-    model: Model,
-    inputs: Vec<(NodeId, ModelInput)>,
-    output: NodeId,
-}
-
-#[derive(Clone, Copy)]
-enum ModelInput {
-    Ids,
-    Mask,
-    Types,
-}
-
-static BUNDLED_MODEL: LazyLock<Result<Arc<RtenModel>, String>> =
-    LazyLock::new(|| RtenModel::load(&ModelWeights::Bundled(bundled_model::WEIGHTS)).map(Arc::new));
-
-impl RtenModel {
-    /// Returns the bundled model, which is loaded once per process on first use.
-    fn bundled() -> Result<Arc<Self>, String> {
-        BUNDLED_MODEL.clone()
-    }
-
-    pub(crate) fn load(weights: &ModelWeights) -> Result<Self, String> {
-        let options = ModelOptions::with_all_ops().prepack_weights(true).clone();
-        let model = match weights {
-            ModelWeights::Bundled(graph) => options.load_static_slice(graph),
-            ModelWeights::File { graph, .. } => options.load_file(graph),
-        };
-        let model = model.map_err(|error| error.to_string())?;
-        let name =
-            |node: NodeId| model.node_info(node).and_then(|info| info.name().map(str::to_owned));
-        let inputs = model.input_ids().iter().map(|&node| {
-            let name = name(node).unwrap_or_default();
-            match name.as_str() {
-                "input_ids" => Ok((node, ModelInput::Ids)),
-                "attention_mask" => Ok((node, ModelInput::Mask)),
-                "token_type_ids" => Ok((node, ModelInput::Types)),
-                _ => Err(format!("it has an unsupported input `{name}`")),
-            }
-        });
-        let inputs = inputs.collect::<Result<_, _>>()?;
-        let outputs = model.output_ids();
-        let preferred = OUTPUTS.iter().find_map(|wanted| {
-            outputs.iter().copied().find(|&node| name(node).as_deref() == Some(wanted))
-        });
-        let output = if let &[only] = outputs { Some(only) } else { preferred };
-        let output = output.ok_or_else(|| {
-            format!("it has none of the supported outputs {}", OUTPUTS.join(", "))
-        })?;
-        Ok(Self { model, inputs, output })
-    }
-
-    /// Returns the unit vectors of some texts, each padded to the longest with zeros, which the mask excludes.
-    fn run(
-        &self,
-        texts: &[&TokenIds],
-        pooling: Pooling,
-        pool: &Arc<ThreadPool>,
-    ) -> Result<Vec<Vec<f32>>, String> {
-        let n_texts = texts.len();
-        let longest = texts.iter().map(|text| text.len()).max().unwrap_or_default();
-        if longest == 0 {
-            return Err("its tokenizer produced no tokens".to_owned());
-        }
-        let inputs = self.inputs.iter().map(|&(node, input)| {
-            let mut values = vec![0; n_texts * longest];
-            for (row, text) in values.chunks_exact_mut(longest).zip(texts) {
-                let row = &mut row[..text.len()];
-                match input {
-                    ModelInput::Ids => row.copy_from_slice(&text.ids),
-                    ModelInput::Mask => row.fill(1),
-                    ModelInput::Types => row.copy_from_slice(&text.types),
-                }
-            }
-            (node, NdTensor::from_data([n_texts, longest], values).into())
-        });
-        let inputs = inputs.collect();
-        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-        let [output] = self
-            .model
-            .run_n(inputs, [self.output], Some(options))
-            .map_err(|error| error.to_string())?;
-        let output = output.into_tensor::<f32>().ok_or("its output is not a tensor of floats")?;
-        let (n_rows, dimension) = match *output.shape() {
-            [n, rows, dimension] if n == n_texts && rows * dimension > 0 => (rows, dimension),
-            [n, dimension] if n == n_texts && dimension > 0 => (1, dimension),
-            ref shape => return Err(format!("its output has the unsupported shape {shape:?}")),
-        };
-        let values = output.to_vec();
-        let vectors = values.chunks_exact(n_rows * dimension).zip(texts).map(|(rows, text)| {
-            // One row per token, followed by padding; or a single row that the model pooled.
-            let n_own = if n_rows == longest { text.len() } else { n_rows };
-            unit(&pooling.pool(&rows[..n_own * dimension], dimension))
-                .ok_or_else(|| "it returned a vector that is zero or not finite".to_owned())
-        });
-        vectors.collect()
-    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
 /// Creates a model folder with the bundled files and `extra` ones.
 fn folder(extra: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let bundled = ModelFiles::bundled(usize::MAX);
+    let bundled = BundledModel::English.files(usize::MAX);
     let (graph, _) = bundled.weights.read().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -75,7 +75,7 @@ fn refusal(settings: &EmbeddingSettings) -> String {
 #[test]
 fn bundled_model_agrees_with_full_precision_model() {
     let references = references();
-    let embedder = RtenEmbedder::bundled(threads(2));
+    let embedder = RtenEmbedder::english(threads(2));
     let texts: Vec<&str> = references.iter().map(|reference| reference.text.as_str()).collect();
     let vectors = embed(&embedder, &texts);
     let cosines: Vec<f64> = vectors
@@ -104,12 +104,12 @@ fn vectors_are_bit_identical_in_any_batch() {
         [1, 2, 3, 4, 6, 7, 8, 20].into_iter().flat_map(of_some_length).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let alone: Vec<Vec<f32>> = {
-        let embedder = RtenEmbedder::bundled(threads(1));
+        let embedder = RtenEmbedder::english(threads(1));
         texts.iter().map(|text| embed(&embedder, &[text]).concat()).collect()
     };
     let reversed: Vec<&str> = texts.iter().rev().copied().collect();
     for n in [1, 2, 4] {
-        let embedder = RtenEmbedder::bundled(threads(n));
+        let embedder = RtenEmbedder::english(threads(n));
         assert_eq!(bits(&embed(&embedder, &texts)), bits(&alone), "{n} threads");
         let mut back = embed(&embedder, &reversed);
         back.reverse();
@@ -117,9 +117,74 @@ fn vectors_are_bit_identical_in_any_batch() {
     }
 }
 
+/// One text with its vectors from the multilingual model.
+#[cfg(feature = "multilingual")]
+#[derive(Deserialize)]
+struct MultilingualReference {
+    text: String,
+    role: String,
+    n_tokens: usize,
+    /// By the published 4-bit weights, computed in full precision with the full vocabulary.
+    vector: Vec<f32>,
+    /// By the bundled file in ONNX Runtime.
+    same_file: Vec<f32>,
+}
+
+#[cfg(feature = "multilingual")]
+fn multilingual_references() -> Vec<MultilingualReference> {
+    let lines = include_str!("../../models/multilingual/reference.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[cfg(feature = "multilingual")]
+#[test]
+fn multilingual_model_agrees_with_other_runner_and_full_precision() {
+    let references = multilingual_references();
+    let embedder = RtenEmbedder::multilingual(threads(2));
+    assert_eq!(embedder.identity().dimension, 384);
+    let (mut same, mut full) = (Vec::new(), Vec::new());
+    for (name, role) in [("query", Role::Query), ("passage", Role::Document)] {
+        let of_role: Vec<&MultilingualReference> =
+            references.iter().filter(|reference| reference.role == name).collect();
+        let texts: Vec<&str> = of_role.iter().map(|reference| &*reference.text).collect();
+        for (vector, reference) in embedder.embed(&texts, role).unwrap().iter().zip(of_role) {
+            same.push(cosine(vector, &reference.same_file));
+            full.push(cosine(vector, &reference.vector));
+            let prefixed = embedder.n_tokens(&format!("{name}: {}", reference.text));
+            assert_eq!((prefixed + 2).min(256), reference.n_tokens, "{}", reference.text);
+        }
+    }
+    let mean = |cosines: &[f64]| cosines.iter().sum::<f64>() / cosines.len() as f64;
+    let least = |cosines: &[f64]| cosines.iter().copied().fold(1.0, f64::min);
+    assert!(mean(&same) >= 0.995 && least(&same) >= 0.98, "{} {}", mean(&same), least(&same));
+    assert!(mean(&full) >= 0.985 && least(&full) >= 0.93, "{} {}", mean(&full), least(&full));
+}
+
+#[cfg(feature = "multilingual")]
+#[test]
+fn multilingual_vectors_are_bit_identical_in_any_batch() {
+    let references = multilingual_references();
+    let texts: Vec<&str> = references
+        .iter()
+        .map(|reference| &*reference.text)
+        .filter(|text| text.len() < 250)
+        .step_by(2)
+        .collect();
+    let one = RtenEmbedder::multilingual(threads(1));
+    let alone: Vec<Vec<f32>> = texts.iter().map(|text| embed(&one, &[text]).concat()).collect();
+    assert_eq!(bits(&embed(&one, &texts)), bits(&alone), "one thread");
+    let several = RtenEmbedder::multilingual(threads(3));
+    let reversed: Vec<&str> = texts.iter().rev().copied().collect();
+    let mut back = embed(&several, &reversed);
+    back.reverse();
+    assert_eq!(bits(&back), bits(&alone), "three threads, reversed");
+    let query = several.embed(&["Wo wachsen Farne?"], Role::Query).unwrap();
+    assert_ne!(query, embed(&several, &["Wo wachsen Farne?"]), "roles have prefixes");
+}
+
 #[test]
 fn odd_texts_have_unit_vectors() {
-    let embedder = RtenEmbedder::bundled(threads(2));
+    let embedder = RtenEmbedder::english(threads(2));
     let long = "Sourdough rises because wild yeast and bacteria ferment the dough. ".repeat(15_000);
     let first = "Sourdough rises because wild yeast and bacteria ferment the dough. ".repeat(40);
     let spaces = " ".repeat(1_000_000);
@@ -146,7 +211,7 @@ fn odd_texts_have_unit_vectors() {
 }
 
 #[test]
-fn none_disables_embeddings_and_bundled_is_default() {
+fn none_disables_embeddings_and_english_is_the_default() {
     let none = EmbeddingSettings { model: NONE.to_owned(), ..EmbeddingSettings::default() };
     let opened = open(&none).unwrap();
     assert!(opened.embedder.is_none() && opened.notes.is_empty());
@@ -167,7 +232,7 @@ fn none_disables_embeddings_and_bundled_is_default() {
 #[test]
 fn missing_library_falls_back_to_rten_with_a_note() {
     let model = folder(&[]);
-    for (model, runner) in [(Path::new(BUNDLED), Runner::Onnx), (model.path(), Runner::Auto)] {
+    for (model, runner) in [(Path::new(ENGLISH), Runner::Onnx), (model.path(), Runner::Auto)] {
         let opened = open(&settings(model, runner)).unwrap();
         assert_eq!(opened.embedder.unwrap().identity().runner, "rten");
         let [note] = &opened.notes[..] else { panic!("{:?}", opened.notes) };
@@ -233,7 +298,7 @@ fn pooling_and_prefixes_come_from_model_folder() {
         open(special.path(), None),
         open(special.path(), Some(Prefixes::default())),
     );
-    let bundled = RtenEmbedder::bundled(threads(1));
+    let bundled = RtenEmbedder::english(threads(1));
     let several = ["snow", "a loaf of bread", "", "snow and ice"];
     assert_eq!(bits(&embed(&*plain, &several)), bits(&embed(&bundled, &several)));
 
@@ -287,7 +352,7 @@ fn onnx_runtime_is_rejected_then_loaded_and_agrees_with_rten() {
     let texts: Vec<&str> = references.iter().map(|reference| reference.text.as_str()).collect();
     let plain = folder(&[]);
     let cls = folder(&[("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#)]);
-    for model in [Path::new(BUNDLED), plain.path(), cls.path()] {
+    for model in [Path::new(ENGLISH), plain.path(), cls.path()] {
         let (onnx, rten) = (open(model, Runner::Onnx), open(model, Runner::Rten));
         assert_eq!((onnx.identity().runner.as_str(), onnx.window()), ("onnxruntime", 254));
         assert_eq!(onnx.identity().model, rten.identity().model);
@@ -305,7 +370,7 @@ fn onnx_runtime_is_rejected_then_loaded_and_agrees_with_rten() {
     assert_eq!(open(plain.path(), Runner::Auto).identity().runner, "onnxruntime");
 
     let long = texts[2].repeat(15_000);
-    let vectors = embed(&*open(Path::new(BUNDLED), Runner::Onnx), &[&long, &long[..20_000], ""]);
+    let vectors = embed(&*open(Path::new(ENGLISH), Runner::Onnx), &[&long, &long[..20_000], ""]);
     assert_eq!(bits(&vectors)[0], bits(&vectors)[1]);
 
     let onnx = open(plain.path(), Runner::Onnx);

@@ -1,13 +1,7 @@
 //! Counts a model's tokens, and cuts texts to the model's window.
 
-use std::path::Path;
-use std::sync::{Arc, LazyLock};
-
 use tokenizers::{Encoding, ModelWrapper, Tokenizer, TruncationDirection};
-use weft_model::{Estimator, Tokens};
 
-use super::bundled_model;
-use super::model_error::ModelError;
 use super::wordpiece_counter::AsciiCounter;
 
 /// Bytes of text to tokenize per token of the window before trying more.
@@ -24,17 +18,7 @@ pub(crate) struct TextTokenizer {
     unknown: Option<u32>,
 }
 
-static BUNDLED_TOKENIZER: LazyLock<Arc<TextTokenizer>> = LazyLock::new(|| {
-    let parsed = TextTokenizer::from_bytes(bundled_model::TOKENIZER);
-    Arc::new(parsed.expect("the bundled tokenizer is valid"))
-});
-
 impl TextTokenizer {
-    /// Returns the bundled tokenizer, which is parsed once per process on first use.
-    pub(crate) fn bundled() -> Arc<Self> {
-        Arc::clone(&BUNDLED_TOKENIZER)
-    }
-
     /// Parses a `tokenizer.json`.
     pub(crate) fn from_bytes(json: &[u8]) -> Result<Self, String> {
         let mut inner = Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
@@ -158,60 +142,17 @@ fn front(text: &str, n_bytes: usize) -> &str {
     front.rfind(char::is_whitespace).map_or(front, |end| &front[..end])
 }
 
-/// Estimates tokens with a real tokenizer, so that a budget means what the reading model counts.
-///
-/// Special tokens are not counted: a caller's template adds its own.
-#[derive(Clone)]
-pub struct TokenizerEstimator(TokenizerSource);
-
-#[derive(Clone)]
-enum TokenizerSource {
-    /// The bundled tokenizer, loaded on first use.
-    Bundled,
-    File(Arc<TextTokenizer>),
-}
-
-impl TokenizerEstimator {
-    /// Reads the `tokenizer.json` at `path`, or in the folder `path`.
-    pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let path = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
-        let json = std::fs::read(&path)
-            .map_err(|source| ModelError::Read { path: path.clone(), source })?;
-        let tokenizer = TextTokenizer::from_bytes(&json)
-            .map_err(|reason| ModelError::Malformed { path, reason })?;
-        Ok(Self(TokenizerSource::File(Arc::new(tokenizer))))
-    }
-
-    /// Returns the bundled model's tokenizer: made for English prose, ignores case. Loaded on first use.
-    #[must_use]
-    pub const fn bundled() -> Self {
-        Self(TokenizerSource::Bundled)
-    }
-}
-
-impl Estimator for TokenizerEstimator {
-    fn estimate(&self, text: &str) -> Tokens {
-        let n_tokens = match &self.0 {
-            TokenizerSource::Bundled => TextTokenizer::bundled().n_tokens(text),
-            TokenizerSource::File(tokenizer) => tokenizer.n_tokens(text),
-        };
-        Tokens::new(n_tokens.max(1) as u64)
-    }
-}
-
-impl std::fmt::Debug for TokenizerEstimator {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TokenizerEstimator").finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn bundled_tokenizer() -> TextTokenizer {
+        TextTokenizer::from_bytes(include_bytes!("../../models/tokenizer.json")).unwrap()
+    }
+
     #[test]
     fn cutting_text_first_keeps_its_tokens() {
-        let tokenizer = TextTokenizer::bundled();
+        let tokenizer = bundled_tokenizer();
         let texts = [
             String::new(),
             "short".to_owned(),
@@ -241,7 +182,7 @@ mod tests {
 
     #[test]
     fn vocabulary_coverage_of_texts() {
-        let tokenizer = TextTokenizer::bundled();
+        let tokenizer = bundled_tokenizer();
         for (text, least, most) in [
             ("", 1.0, 1.0),
             ("?!", 1.0, 1.0),
@@ -256,23 +197,5 @@ mod tests {
             let share = tokenizer.vocabulary_coverage(text);
             assert!((least..=most).contains(&share), "{text}: {share}");
         }
-    }
-
-    #[test]
-    fn estimator_counts_at_least_one_token() {
-        let estimator = TokenizerEstimator::bundled();
-        for (text, expected) in [("", 1), ("snow", 1), ("The cat sat on the mat.", 7)] {
-            assert_eq!(estimator.estimate(text).get(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn path_without_tokenizer_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let missing = TokenizerEstimator::open(folder.path()).unwrap_err();
-        assert!(missing.to_string().contains("tokenizer.json"), "{missing}");
-        std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
-        let malformed = TokenizerEstimator::open(folder.path()).unwrap_err();
-        assert!(matches!(malformed, ModelError::Malformed { .. }), "{malformed}");
     }
 }

@@ -7,12 +7,14 @@ use weft_index::{Reader, StoreError};
 
 use super::{Event, RETRY};
 use crate::IndexSettings;
-use crate::embed::ModelOpener;
+use crate::embed::{AutoModel, ModelOpener};
 use crate::model_migration::{MigratedModel, ModelMigration};
 use crate::shared_status::SharedStatus;
 
 /// The next embedding model: not started, migrating in the background, or ready to take over.
 pub(super) struct MigrationState {
+    /// The choice between the bundled models; `None` if the settings name a model.
+    pub(super) auto: Option<AutoModel>,
     /// Opens the next model; `None` once the migration started.
     opener: Option<ModelOpener>,
     /// The background thread; dropping it cancels the migration.
@@ -22,8 +24,8 @@ pub(super) struct MigrationState {
 }
 
 impl MigrationState {
-    pub(super) const fn new(opener: Option<ModelOpener>) -> Self {
-        Self { opener, running: None, ready: None }
+    pub(super) const fn new(opener: Option<ModelOpener>, auto: Option<AutoModel>) -> Self {
+        Self { auto, opener, running: None, ready: None }
     }
 
     /// Starts the background migration, if a next model is configured.
@@ -41,6 +43,11 @@ impl MigrationState {
         let finished = move |migrated| drop(events.send(Event::MigrationFinished(migrated)));
         self.running = Some(ModelMigration::start(open, reader, settings, shared, finished)?);
         Ok(())
+    }
+
+    /// Cancels a migration, and prepares another one if there is an opener.
+    pub(super) fn replace(&mut self, opener: Option<ModelOpener>) {
+        (self.opener, self.running, self.ready) = (opener, None, None);
     }
 
     /// Cancels the background migration.

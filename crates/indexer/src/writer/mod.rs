@@ -45,7 +45,7 @@ use self::persistence::Persistence;
 use self::publication::{PUBLISH_EVERY, Publication};
 use self::vault_scans::VaultScans;
 use self::vector_state::VectorState;
-use crate::embed::ModelOpener;
+use crate::embed::{AutoModel, ModelOpener};
 use crate::file_watcher;
 use crate::index_status::{IndexStatus, Phase};
 use crate::past_snapshots::PastSnapshots;
@@ -98,7 +98,7 @@ impl Writer {
     pub(crate) fn new(
         settings: IndexSettings,
         parts: WriterParts,
-        next: Option<ModelOpener>,
+        (next, auto): (Option<ModelOpener>, Option<AutoModel>),
         (events, interrupted): (Sender<Event>, Arc<AtomicBool>),
     ) -> Self {
         let WriterParts {
@@ -118,7 +118,7 @@ impl Writer {
             keyword: KeywordPipeline::new(keyword, past.clone(), shared.clone(), events.clone()),
             persistence: Persistence::new(store, recipe, checkpointed, newest),
             vectors: VectorState::new(embedder, reading, settings.vector, events.clone()),
-            migration: MigrationState::new(next),
+            migration: MigrationState::new(next, auto),
             publication: Publication::new(publisher, past, shared.clone()),
             scans: VaultScans::new(interrupted),
             files: NoteFiles::new(&settings),

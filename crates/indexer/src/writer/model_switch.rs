@@ -6,9 +6,10 @@ use std::time::Instant;
 use weft_index::{Snapshot, StoreError};
 
 use super::Writer;
-use crate::IndexError;
-use crate::embed::{Model, record_serving_model};
+use crate::embed::{Model, ModelChoice, record_serving_model};
 use crate::model_migration::MigratedModel;
+use crate::vault_languages::LanguageShare;
+use crate::{IndexError, IndexSettings};
 
 impl Writer {
     /// Starts embedding all notes with the next model in the background.
@@ -49,6 +50,31 @@ impl Writer {
             (status.unavailable, status.last_error) = (None, None);
         }
         self.remember_model(&model).and(Ok(indexed?))
+    }
+
+    /// Chooses between the bundled models by the languages of the present notes; another model than the serving one embeds them in the background.
+    pub(super) fn choose_model(&mut self) -> Result<(), IndexError> {
+        let Some(auto) = &mut self.migration.auto else { return Err(IndexError::ModelIsSet) };
+        let share = LanguageShare::of_snapshot(&self.publication.newest());
+        let (choice, mut open) = auto.choose(share.not_english().unwrap_or_default());
+        let IndexSettings { disk, store, .. } = &self.settings;
+        ModelChoice::record(Some(&choice), disk, store).map_err(|source| StoreError::Io {
+            action: "write",
+            path: store.clone(),
+            source,
+        })?;
+        self.shared.notice(choice.line());
+        let serving = self.vectors.embedder().map(|embedder| embedder.identity().clone());
+        let is_serving =
+            open().is_ok_and(|model| Some(model.embedder.identity()) == serving.as_ref());
+        self.migration.replace((!is_serving).then_some(open));
+        {
+            let status = &mut self.shared.lock().status;
+            status.model_choice = Some(choice);
+            status.next = None;
+        }
+        self.start_migration();
+        Ok(())
     }
 
     fn remember_model(&self, model: &Model) -> Result<(), IndexError> {

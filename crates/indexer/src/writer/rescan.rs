@@ -142,7 +142,7 @@ impl Writer {
             self.report_error(error);
         }
         self.shared.lock().status.phase = Phase::Scanning;
-        let Rescan { full, compact } = options;
+        let Rescan { full, compact, choose_model } = options;
         if full {
             self.check_notes(true)?;
         }
@@ -159,6 +159,9 @@ impl Writer {
         if full {
             self.rebuild_keywords()?;
             self.check_vectors(true)?;
+        }
+        if choose_model {
+            self.choose_model()?;
         }
         if compact {
             self.compact()?;

@@ -78,6 +78,11 @@ impl VectorPipeline {
     /// Returns the current vectors, which count as published.
     pub(super) fn publish(&mut self) -> Vectors {
         self.unpublished = false;
+        if self.backlog.is_idle()
+            && let Err(error) = self.embeddings.calibrate()
+        {
+            tracing::warn!(%error, "the scale of the model's cosines cannot be stored");
+        }
         self.embeddings.publish()
     }
 

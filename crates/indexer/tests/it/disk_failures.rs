@@ -74,7 +74,7 @@ fn run_workload(place: &Place, indexer: &Indexer) {
         std::thread::sleep(Duration::from_millis(5));
     }
     put("stone.md", "# Stone\nwarm in the sun\n");
-    let _ = indexer.rescan(Rescan { full: false, compact: true });
+    let _ = indexer.rescan(Rescan { full: false, compact: true, choose_model: false });
     put("pool.md", "# Pool\ndeep, below the [[bog]]\n");
     let _ = indexer.backup();
 }

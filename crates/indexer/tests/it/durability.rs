@@ -42,7 +42,9 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn compact(indexer: &Indexer) -> u64 {
-    indexer.rescan(Rescan { full: false, compact: true }).expect("a compaction")
+    indexer
+        .rescan(Rescan { full: false, compact: true, choose_model: false })
+        .expect("a compaction")
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl IndexedVault {
                 self.start();
             }
             1 => {
-                let full = Rescan { full: true, compact: script.chance(4) };
+                let full = Rescan { full: true, compact: script.chance(4), choose_model: false };
                 script.log(format_args!("a full rescan"));
                 indexer.rescan(full).expect("a rescan");
             }

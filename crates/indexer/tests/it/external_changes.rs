@@ -18,8 +18,8 @@ const FILES: &[(&str, &[u8])] = &[
     ("stone.md", b"# Stone\nHard and grey.\n"),
 ];
 
-const FULL: Rescan = Rescan { full: true, compact: false };
-const COMPACT: Rescan = Rescan { full: false, compact: true };
+const FULL: Rescan = Rescan { full: true, compact: false, choose_model: false };
+const COMPACT: Rescan = Rescan { full: false, compact: true, choose_model: false };
 
 /// Returns the files of the store whose names end with `end`.
 fn ending(place: &Place, end: &str) -> Vec<PathBuf> {

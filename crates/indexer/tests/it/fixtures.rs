@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use weft_engine::{
     DisabledSignals, Engine, EngineSettings, SearchAnswer, SearchMode, SearchRequest,
 };
-use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, Role};
 use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 
 /// Floats per vector.
@@ -48,6 +48,10 @@ impl FakeEmbedder {
 }
 
 impl Embedder for FakeEmbedder {
+    fn calibration(&self) -> Option<Calibration> {
+        Some(Calibration::REFERENCE)
+    }
+
     fn identity(&self) -> &ModelIdentity {
         &self.identity
     }

@@ -259,7 +259,9 @@ fn endpoint_failure_during_indexing_is_recovered() {
             }
         });
         let models =
-            embed::select_models(&place.store(), &remote(&endpoint, runner, 1), |earlier| earlier);
+            embed::select_models(&place.settings(), &remote(&endpoint, runner, 1), |earlier| {
+                earlier
+            });
         let indexer = Indexer::open(place.settings(), models.unwrap().0, None).unwrap();
         let status = until(&indexer, |status| status.unavailable.is_some());
         assert!(status.n_vectors_pending > 0, "{runner:?}: {status:?}");
@@ -292,7 +294,7 @@ fn texts_without_a_usable_vector_are_counted_as_failed() {
         well(asked)
     });
     let settings = remote(&endpoint, Runner::OpenAi, 1);
-    let models = embed::select_models(&place.store(), &settings, |earlier| earlier);
+    let models = embed::select_models(&place.settings(), &settings, |earlier| earlier);
     let indexer = Indexer::open(place.settings(), models.unwrap().0, None).unwrap();
     settle(&indexer);
     let status = until(&indexer, |status| status.n_vectors_pending == 0);
@@ -320,7 +322,7 @@ fn unavailable_at_startup_during_indexing_and_at_a_query(runner: Runner) {
 
     // At startup: search uses keywords and links, and the answer has a warning.
     let opened =
-        || embed::select_models(&place.store(), &settings, |earlier| earlier).expect("models").0;
+        || embed::select_models(&place.settings(), &settings, |earlier| earlier).expect("models").0;
     let indexer = Indexer::open(place.settings(), opened(), None).expect("an index");
     settle(&indexer);
     let answer = search(&indexer, "soft green shade", SearchMode::Hybrid);

@@ -37,7 +37,11 @@ pub(crate) fn status(status: &StatusResponse) -> String {
         || "none: search uses keywords and links only".to_owned(),
         |model| format!("{}, {} dimensions, run by {}", model.name, model.dimension, model.runner),
     );
-    row("model", &model);
+    let chosen = status.model_choice.as_ref().map(|choice| {
+        let share = choice.not_english * 100.0;
+        format!("; `auto` chose {}: {share:.0} % of the text is not English", choice.model)
+    });
+    row("model", &format!("{model}{}", chosen.unwrap_or_default()));
     row("store", &format!("{} ({})", status.store, bytes(status.store_bytes)));
     let stored: Vec<String> = status
         .stored_generations

@@ -117,13 +117,16 @@ fn connection(hit: &Hit) -> Option<String> {
 
 /// Formats the parts of a score, one per line.
 pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
-    let HitExplanation { parts, connection_strength, remainder, name } = explanation;
+    let HitExplanation { parts, connection_strength, remainder, name, cosine } = explanation;
     let mut out = String::new();
     for ScorePart { signal, raw, normalized, weight, contribution } in parts {
         let inputs = match &**signal {
             "similarity" => {
-                let mut inputs =
-                    format!("vector {:.2}, keyword {:.2}", hit.vector_score, hit.keyword_score);
+                let mut inputs = format!("vector {:.2}", hit.vector_score);
+                if (cosine.clamp(0.0, 1.0) - hit.vector_score).abs() >= 0.005 {
+                    let _ = write!(inputs, " (cosine {cosine:.2})");
+                }
+                let _ = write!(inputs, ", keyword {:.2}", hit.keyword_score);
                 if hit.name_score > 0.0 {
                     let _ = write!(inputs, ", name {:.2}", hit.name_score);
                     if let Some(name) = name {
@@ -167,7 +170,8 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         profile,
         weights,
         vector_share,
-        vocabulary_coverage,
+        readable_share,
+        calibration: _,
         words,
         exact_words,
         seeds,
@@ -196,11 +200,11 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         ),
     );
     let mut similarity = format!("{vector_share:.2} vector + {:.2} keyword", 1.0 - vector_share);
-    if *vocabulary_coverage < 0.995 {
-        let _ = write!(
-            similarity,
-            "; the model's vocabulary covers {vocabulary_coverage:.2} of the query"
-        );
+    if *readable_share <= 0.0 {
+        similarity.push_str("; the model does not know the language of the query");
+    } else if *readable_share < 0.995 {
+        let _ =
+            write!(similarity, "; the model's vocabulary covers {readable_share:.2} of the query");
     }
     row("similarity", &similarity);
     let list = |words: &[QueryWord]| words.iter().map(query_word).collect::<Vec<_>>().join(", ");
@@ -366,6 +370,7 @@ mod tests {
                 connection_strength: 0.6,
                 remainder: 0.4,
                 name: Some("moss".into()),
+                cosine: 0.3,
             }),
             name_score: 1.0,
             ..hit()

@@ -286,7 +286,7 @@ async fn call(world: &mut World, channel: Channel, random: &mut Random, tally: &
                 notes.move_note(request).await.err()
             }
             10 => {
-                let request = ReindexRequest { full: false, compact: true };
+                let request = ReindexRequest { compact: true, ..ReindexRequest::default() };
                 match admin.reindex(request).await {
                     Ok(stream) => drained(stream.into_inner()).await,
                     Err(error) => Some(error),

@@ -115,7 +115,7 @@ fn faults_are_reported_with_advice() {
             "model",
             "bad",
             "nowhere",
-            "\"bundled\" always works",
+            "\"bundled-english\" always works",
         ),
         (
             "an unreachable endpoint",

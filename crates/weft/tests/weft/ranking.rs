@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::on_example;
+use crate::{on_example, weft};
 
 /// Returns the measures of each variant, in the given order, over the questions of `examples/questions`.
 fn measured(model: &str, variants: &str, require: &[&str]) -> Vec<Value> {
@@ -34,6 +34,47 @@ fn connections_improve_ranking_on_the_example() {
 }
 
 #[test]
-fn bundled_model_meets_minimum_on_the_example() {
-    measured("bundled", "configured", &["recall@5=0.80", "nDCG@10=0.80"]);
+fn english_model_is_chosen_and_meets_minimum_on_the_example() {
+    measured("auto", "configured", &["recall@5=0.80", "nDCG@10=0.80"]);
+}
+
+/// Thirty notes in English, German, French, Russian and Chinese, and a question about each of them in another of these languages.
+#[cfg(feature = "multilingual")]
+#[test]
+fn questions_in_one_language_find_notes_in_another() {
+    let home = tempfile::tempdir().unwrap();
+    let vault = home.path().join("notes");
+    let notes = include_str!("five_languages/notes.txt");
+    for note in notes.split("=== ").skip(1) {
+        let (path, text) = note.split_once('\n').unwrap();
+        std::fs::create_dir_all(vault.join(path).parent().unwrap()).unwrap();
+        std::fs::write(vault.join(path), text).unwrap();
+    }
+    let questions = include_str!("five_languages/questions.jsonl");
+    let qrels: String = questions
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|q| format!("{}\t{}\t1\n", q["id"].as_str().unwrap(), q["note"].as_str().unwrap()))
+        .collect();
+    let (queries, judged) = (home.path().join("q.jsonl"), home.path().join("q.tsv"));
+    std::fs::write(&queries, questions).unwrap();
+    std::fs::write(&judged, qrels).unwrap();
+    let measured = |model: &str, variant: &str| {
+        let model = format!("embedding.model={model}");
+        let store = home.path().join("store");
+        let files = [&vault, &store, &queries, &judged].map(|path| path.to_str().unwrap());
+        let [vault, store, queries, judged] = files;
+        let args = ["--vault", vault, "--store", store, "--format", "json", "--set", &model];
+        let eval = ["eval", "--queries", queries, "--qrels", judged, "--variant", variant];
+        let output = weft(home.path(), &[&eval[..], &args].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["n_queries"], 30, "{answer}");
+        let measures = &answer["variants"][0]["measures"];
+        ["recall@5", "recall@10"].map(|name| measures[name].as_f64().unwrap())
+    };
+    let [five, ten] = measured("auto", "configured");
+    assert!(five >= 0.7 && ten >= 0.9, "{five} {ten}");
+    let [_, by_words] = measured("none", "keyword");
+    assert!(by_words < 0.2, "words alone do not cross languages, but found {by_words}");
 }

@@ -19,7 +19,7 @@ pub use self::remote_settings::{RemoteSettings, Secret};
 use super::model_families::{self, Prefixes};
 use super::pooling::unit;
 use super::text_tokenizer::TextTokenizer;
-use super::{BUNDLED, EmbeddingSettings, ModelError, Runner};
+use super::{AUTO, ENGLISH, EmbeddingSettings, MULTILINGUAL, ModelError, Runner, bundled_model};
 
 /// How long queries skip an endpoint after it failed; meanwhile they use keywords and links only.
 const QUERY_COOLDOWN: Duration = Duration::from_secs(5);
@@ -81,7 +81,7 @@ impl RemoteEmbedder {
             Some(dimension) => dimension,
             None => endpoint.dimension()?,
         };
-        let tokenizer = TextTokenizer::bundled();
+        let tokenizer = bundled_model::english_tokenizer();
         let longer = [&prefixes.query, &prefixes.document].map(|prefix| tokenizer.n_tokens(prefix));
         let taken = longer.into_iter().max().unwrap_or_default();
         let RemoteSettings { requests_per_minute, tokens_per_minute, .. } = settings.remote;
@@ -262,7 +262,7 @@ impl Endpoint {
             );
             return Err(unusable(reason));
         }
-        if model == BUNDLED {
+        if [AUTO, ENGLISH, MULTILINGUAL].contains(&model.as_str()) {
             return Err(unusable("embedding.model: set it to a model of the endpoint".to_owned()));
         }
         if let (Some(variable), None) = (&remote.key_env, &remote.key) {

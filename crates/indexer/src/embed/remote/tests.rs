@@ -184,7 +184,7 @@ fn invalid_settings_are_named() {
             with(|s| s.remote.url = Some("localhost:8080".into())),
             "embedding.remote.url",
         ),
-        ("no model", with(|s| s.model = BUNDLED.into()), "embedding.model"),
+        ("no model", with(|s| s.model = AUTO.into()), "embedding.model"),
         (
             "no variable",
             with(|s| (s.remote.key_env, s.remote.key) = (Some("MISSING".into()), None)),
