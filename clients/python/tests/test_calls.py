@@ -366,7 +366,7 @@ def test_async_token_over_tls(protected: Daemon) -> None:
 
 def test_search_by_meaning_with_the_bundled_model(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path)
-    daemon.start(model="bundled")
+    daemon.start(model="bundled-english")
     try:
         with Noteweft.connect(daemon.address, timeout=120) as notes:
             *_, last = notes.reindex(timeout=120)

@@ -21,7 +21,7 @@ pub struct EngineSettings {
     pub passage_notes: usize,
     /// Share of the vector score in a hybrid search, 0 to 1; the keyword score has the rest.
     ///
-    /// It shrinks with the part of a query that the model's vocabulary does not cover.
+    /// It is 0 for a query in a language that the model does not know, shrinks with the part that the vocabulary of another model does not cover, and grows for a query of which notes contain few words, if the model knows every language.
     pub vector_share: f64,
     /// True if a word that no note contains also matches words one edit away, in requests that do not say.
     pub typo_tolerance: bool,

@@ -93,6 +93,7 @@ pub(super) fn explanation(
         weights,
         vector_share: query.share,
         readable_share: query.readable,
+        keyword_weight: query.keyword_weight,
         calibration: query.calibration,
         words: words.collect(),
         exact_words: exact_words.collect(),

@@ -221,6 +221,10 @@ pub struct Explanation {
     ///
     /// 0 if the query is in a language that the model does not know. For a model of unknown languages, the share that its vocabulary covers.
     pub readable_share: f64,
+    /// Factor by which the share of the keyword score shrinks, in `0.0..=1.0`; the vector score has the rest.
+    ///
+    /// Below 1 if the model knows every language and notes contain less than half of the query's words, weighted by rarity.
+    pub keyword_weight: f64,
     /// How the model's cosines are read.
     pub calibration: Calibration,
     /// Words of the query in order, without stop words.

@@ -20,8 +20,8 @@ use weft_gars::{Gars, Signals, Weights, WeightsError};
 use weft_graph::centrality::Centrality;
 use weft_index::embedder::{Embedder, ReadableText};
 use weft_index::keyword::{
-    Language, MAX_PHRASES, MAX_PREFIX_TERMS, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions,
-    QueryTruncation, is_english, names, operator_reading, plain_words,
+    KeywordQuery, Language, MAX_PHRASES, MAX_PREFIX_TERMS, MAX_QUERY_BYTES, MAX_TYPO_WORDS,
+    QueryOptions, QueryTruncation, is_english, names, operator_reading, plain_words,
 };
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
@@ -410,12 +410,17 @@ impl Engine {
             }
             None => None,
         };
-        let readable = match (vectors, &vector) {
-            (Some(vectors), Some(_)) => readable_share(&*vectors.embedder, &text),
-            (Some(_) | None, _) => 1.0,
+        let (readable, keyword_weight) = match (vectors, &vector) {
+            (Some(vectors), Some(_)) => {
+                let embedder = &*vectors.embedder;
+                (readable_share(embedder, &text), keyword_weight(embedder, &words))
+            }
+            (Some(_) | None, _) => (1.0, 1.0),
         };
         let share = match (mode, &vector) {
-            (SearchMode::Hybrid, Some(_)) => self.settings.vector_share * readable,
+            (SearchMode::Hybrid, Some(_)) => {
+                1.0 - (1.0 - self.settings.vector_share * readable) * keyword_weight
+            }
             (SearchMode::Vector, Some(_)) => 1.0,
             (SearchMode::Hybrid | SearchMode::Vector | SearchMode::Keyword, _) => 0.0,
         };
@@ -436,6 +441,7 @@ impl Engine {
             share,
             calibration: vectors.map(|vectors| vectors.calibration).unwrap_or_default(),
             readable,
+            keyword_weight,
             passing,
             mentions,
             n_passage_notes: self.settings.passage_notes,
@@ -579,6 +585,16 @@ fn readable_share(embedder: &dyn Embedder, text: &str) -> f64 {
         ReadableText::English if is_english(text) => 1.0,
         ReadableText::English => 0.0,
         ReadableText::Unknown => embedder.vocabulary_coverage(text),
+    }
+}
+
+/// Returns the factor of the share of keywords in a similarity, in `0.0..=1.0`.
+///
+/// If a model knows every language and notes contain less than half of a query's words, the query is probably in another language than its answers, and the few words that match do so by chance.
+fn keyword_weight(embedder: &dyn Embedder, words: &KeywordQuery) -> f64 {
+    match embedder.readable_text() {
+        ReadableText::EveryLanguage => (2.0 * words.known_share()).min(1.0),
+        ReadableText::English | ReadableText::Unknown => 1.0,
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct PreparedQuery<'s> {
     pub(super) calibration: Calibration,
     /// Share of the query that the model can read.
     pub(super) readable: f64,
+    /// Factor of the share of the keyword score.
+    pub(super) keyword_weight: f64,
     /// Notes that match the filter, contain every required term and no excluded one.
     pub(super) passing: NoteSet,
     /// Notes named in the query, by id.

@@ -3,6 +3,7 @@
 mod bridge;
 mod classic;
 mod edge_cases;
+mod languages;
 mod notes;
 mod operators;
 mod oracle;

@@ -171,6 +171,16 @@ impl KeywordQuery {
         total_weight(&self.matchers)
     }
 
+    /// Returns the share of its [terms](Self::terms) that notes contain, weighted by count and idf, in `0.0..=1.0`; 1 for a query without terms.
+    ///
+    /// A question in another language than all notes has a share near 0, apart from names.
+    #[must_use]
+    pub fn known_share(&self) -> f64 {
+        let total: f64 = self.terms.iter().map(|term| f64::from(term.count) * term.idf).sum();
+        let known: f64 = self.terms.iter().map(QueryTerm::weight).sum();
+        if total > 0.0 { (known / total).clamp(0.0, 1.0) } else { 1.0 }
+    }
+
     /// Returns a matcher that finds its [terms](Self::terms) in texts. It reports a word by its index among them.
     #[must_use]
     pub fn term_matcher(&self) -> TermMatcher<'_> {

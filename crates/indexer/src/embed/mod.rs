@@ -1,4 +1,4 @@
-//! Embeds texts: with the bundled model, other models in rten or ONNX Runtime, or a remote endpoint.
+//! Embeds texts: with the bundled models, other models in rten or ONNX Runtime, or a remote endpoint.
 //!
 //! [`open`] is the entry point: it turns settings into an [`Embedder`], with notes about every fallback it had to take.
 //!
@@ -22,6 +22,8 @@ use weft_index::embedder::Embedder;
 
 mod bundled_model;
 mod calibrated_embedder;
+#[cfg(feature = "multilingual")]
+mod language_directions;
 mod model_choice;
 mod model_error;
 mod model_families;

@@ -115,7 +115,8 @@ impl RtenEmbedder {
         }
     }
 
-    fn vectors(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, String> {
+    /// Returns the model's own vectors.
+    pub(super) fn vectors(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, String> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
@@ -204,8 +205,15 @@ impl Embedder for RtenEmbedder {
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(texts, role)
-            .map_err(|reason| EmbedError::Failed { model: self.identity.model.clone(), reason })
+        let vectors = self
+            .vectors(texts, role)
+            .map_err(|reason| EmbedError::Failed { model: self.identity.model.clone(), reason })?;
+        Ok(match (&self.source, role) {
+            (ModelSource::Bundled(model), Role::Query) => {
+                vectors.into_iter().map(|vector| model.query_vector(vector)).collect()
+            }
+            (ModelSource::Bundled(_) | ModelSource::Folder { .. }, _) => vectors,
+        })
     }
 
     fn batch(&self) -> usize {

@@ -171,6 +171,7 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         weights,
         vector_share,
         readable_share,
+        keyword_weight,
         calibration: _,
         words,
         exact_words,
@@ -205,6 +206,9 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
     } else if *readable_share < 0.995 {
         let _ =
             write!(similarity, "; the model's vocabulary covers {readable_share:.2} of the query");
+    }
+    if *keyword_weight < 0.995 {
+        similarity.push_str("; notes contain few words of the query");
     }
     row("similarity", &similarity);
     let list = |words: &[QueryWord]| words.iter().map(query_word).collect::<Vec<_>>().join(", ");

@@ -105,7 +105,7 @@ impl Release {
     }
 }
 
-/// License and origin of the bundled model.
+/// Licenses and origins of the bundled models.
 const NOTICE: &str = "crates/indexer/models/NOTICE.md";
 
 /// Makes all packages and prints their sizes; returns true, since every failure is an error.

@@ -1,4 +1,4 @@
-//! The bill of materials: every crate in the program, and the bundled model, as CycloneDX 1.6.
+//! The bill of materials: every crate in the program, and the bundled models, as CycloneDX 1.6.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -15,9 +15,29 @@ use super::{NAME, Release, SUMMARY, hex};
 /// Package of the program.
 const ROOT: &str = "weft";
 
-/// The bundled model.
-const MODEL: &str = "crates/indexer/models/minilm-q8row.onnx";
-const MODEL_REFERENCE: &str = "model:all-MiniLM-L6-v2";
+/// A bundled model.
+struct BundledWeights {
+    name: &'static str,
+    weights: &'static str,
+    description: &'static str,
+    license: &'static str,
+}
+
+/// The models that a build with the default features contains.
+const MODELS: &[BundledWeights] = &[
+    BundledWeights {
+        name: "all-MiniLM-L6-v2",
+        weights: "crates/indexer/models/minilm-q8row.onnx",
+        description: "Bundled English embedding model with 7-bit weights",
+        license: "Apache-2.0",
+    },
+    BundledWeights {
+        name: "multilingual-e5-small",
+        weights: "crates/indexer/models/multilingual/e5-small-180k.onnx",
+        description: "Bundled multilingual embedding model with 4-bit weights and a reduced vocabulary",
+        license: "MIT",
+    },
+];
 
 /// Output of `cargo metadata`, as far as it is needed.
 #[derive(Deserialize)]
@@ -75,15 +95,17 @@ pub(super) fn document(release: &Release) -> anyhow::Result<(String, Vec<u8>)> {
         let package = packages[id];
         let mut uses: Vec<String> = uses.iter().map(|id| purl(packages[id])).collect();
         if package.name == ROOT && package.source.is_none() {
-            uses.push(MODEL_REFERENCE.to_owned());
+            uses.extend(MODELS.iter().map(BundledWeights::reference));
         } else {
             components.push(component(package, &checksums));
         }
         uses.sort();
         graph.push((purl(package), uses));
     }
-    components.push(model(release)?);
-    graph.push((MODEL_REFERENCE.to_owned(), Vec::new()));
+    for model in MODELS {
+        components.push(model.component(release)?);
+        graph.push((model.reference(), Vec::new()));
+    }
     components.sort_by_key(|component| component["bom-ref"].to_string());
     graph.sort();
     let root = packages.values().find(|package| package.name == ROOT && package.source.is_none());
@@ -208,15 +230,23 @@ fn component(package: &Package, checksums: &BTreeMap<(String, String), String>) 
     component
 }
 
-fn model(release: &Release) -> anyhow::Result<Value> {
-    Ok(json!({
-        "type": "machine-learning-model",
-        "bom-ref": MODEL_REFERENCE,
-        "name": "all-MiniLM-L6-v2",
-        "description": "Bundled embedding model with 7-bit weights",
-        "licenses": [{ "license": { "id": "Apache-2.0" } }],
-        "hashes": [{ "alg": "SHA-256", "content": hex(&Sha256::digest(release.source(MODEL)?)) }],
-    }))
+impl BundledWeights {
+    fn reference(&self) -> String {
+        format!("model:{}", self.name)
+    }
+
+    fn component(&self, release: &Release) -> anyhow::Result<Value> {
+        let Self { name, weights, description, license } = *self;
+        let digest = Sha256::digest(release.source(weights)?);
+        Ok(json!({
+            "type": "machine-learning-model",
+            "bom-ref": self.reference(),
+            "name": name,
+            "description": description,
+            "licenses": [{ "license": { "id": license } }],
+            "hashes": [{ "alg": "SHA-256", "content": hex(&digest) }],
+        }))
+    }
 }
 
 #[cfg(test)]
@@ -233,7 +263,9 @@ mod tests {
         let tokio = named("tokio").unwrap();
         assert_eq!(tokio["licenses"][0]["expression"], "MIT");
         assert_eq!(tokio["hashes"][0]["content"].as_str().map(str::len), Some(64));
-        assert!(named("all-MiniLM-L6-v2").is_some() && named("weft-engine").is_some());
+        for name in ["all-MiniLM-L6-v2", "multilingual-e5-small", "weft-engine"] {
+            assert!(named(name).is_some(), "{name}");
+        }
         for (name, why) in [
             ("criterion", "a bench's dependency"),
             ("proptest", "a test's dependency"),
