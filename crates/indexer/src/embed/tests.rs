@@ -168,7 +168,10 @@ fn only_queries_lose_the_directions_of_languages() {
     let own = |role| embedder.vectors(&text, role).unwrap().concat();
     let embedded = |role| embedder.embed(&text, role).unwrap().concat();
     assert_eq!(embedded(Role::Document), own(Role::Document));
-    assert_eq!(embedded(Role::Query), bundled_model::LANGUAGE_DIRECTIONS.removed(&own(Role::Query)));
+    assert_eq!(
+        embedded(Role::Query),
+        bundled_model::LANGUAGE_DIRECTIONS.removed(&own(Role::Query))
+    );
     assert!(cosine(&embedded(Role::Query), &own(Role::Query)) < 0.995);
 }
 
