@@ -108,6 +108,113 @@ async fn tools_return_text_and_structured_content() -> Result<(), Failure> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn notes_are_resources_and_tasks_are_prompts() -> Result<(), Failure> {
+    use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams, ResourceContents};
+    let (daemon, _) = serving(NO_MODEL).await?;
+    let client = connect(&daemon).await?;
+    let resources = client.list_all_resources().await?;
+    let leap = resources.iter().find(|resource| resource.name == "Agreed Time/Leap second");
+    let leap = leap.ok_or("no resource for the note")?;
+    assert_eq!(leap.uri, "noteweft://note/Agreed%20Time/Leap%20second");
+    let templates = client.list_all_resource_templates().await?;
+    let templates: Vec<&str> = templates.iter().map(|it| it.uri_template.as_str()).collect();
+    assert_eq!(templates, ["noteweft://note/{+uri}", "noteweft://context/{question}"]);
+    let read = async |uri: &str| -> Result<String, Failure> {
+        let result = client.read_resource(ReadResourceRequestParams::new(uri)).await?;
+        match result.contents.into_iter().next() {
+            Some(ResourceContents::TextResourceContents { text, mime_type, .. }) => {
+                assert_eq!(mime_type.as_deref(), Some("text/markdown"));
+                Ok(text)
+            }
+            _ => Err("no text".into()),
+        }
+    };
+    let text = read(&leap.uri).await?;
+    assert!(text.starts_with("<!-- Leap second (Agreed Time/Leap second.md) -->\n"), "{text}");
+    let context = read("noteweft://context/leap%20second").await?;
+    assert!(context.contains("Leap second"), "{context}");
+    for (uri, message) in [
+        ("noteweft://note/Leap%20secnd", "Agreed Time/Leap second"),
+        ("noteweft://note/", "must name a note"),
+        ("noteweft://note/%FF", "does not encode UTF-8"),
+        ("file:///etc/passwd", "addresses begin with noteweft://note/"),
+    ] {
+        let error = read(uri).await.unwrap_err().to_string();
+        assert!(error.contains(message), "{uri}: {error}");
+    }
+    let prompts = client.list_all_prompts().await?;
+    let names: Vec<&str> = prompts.iter().map(|prompt| prompt.name.as_str()).collect();
+    assert_eq!(names, ["answer_from_notes", "around_note", "weekly_review"]);
+    let arguments = json!({"note": "Leap second"}).as_object().cloned().unwrap_or_default();
+    let request = GetPromptRequestParams::new("around_note").with_arguments(arguments);
+    let result = client.get_prompt(request).await?;
+    let text = result.messages[0].content.as_text().ok_or("a text")?;
+    assert!(text.text.contains("my note Leap second."), "{}", text.text);
+    client.cancel().await?;
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_write_only_where_settings_and_token_allow_it() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let vault = folder.path().join("notes");
+    std::fs::create_dir(&vault)?;
+    std::fs::write(vault.join("a.md"), "---\ncolor: red\n---\n# A\n")?;
+    let token = |name: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, format!("a-token-that-may-{name}-0123456789"))?;
+        let file = file.display();
+        Ok::<_, Failure>(format!("{{name = '{name}', permission = '{name}', file = '{file}'}}"))
+    };
+    let tokens = format!("[{}, {}]", token("read")?, token("write")?);
+    for allowed in ["false", "true"] {
+        let settings = [
+            ("embedding.model", "none"),
+            ("access.tokens", tokens.as_str()),
+            ("access.mcp_write", allowed),
+        ];
+        let daemon = TestDaemon::start(&vault, &settings).await?;
+        weft_tests::served(&daemon.socket_channel().await?).await?;
+        let write = json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {
+                "name": "write_note",
+                "arguments": {"path": format!("{allowed}.md"), "text": "# Written\n"},
+            },
+        });
+        for (path, token, expected) in [
+            ("/mcp", "read", "unknown tool `write_note`"),
+            ("/mcp", "write", "unknown tool `write_note`"),
+            ("/mcp/write", "none", "HTTP/1.1 401"),
+            ("/mcp/write", "read", "HTTP/1.1 403"),
+            (
+                "/mcp/write",
+                "write",
+                if allowed == "true" { "Created true.md" } else { "HTTP/1.1 404" },
+            ),
+        ] {
+            let host = format!("host: {}", daemon.host());
+            let right = format!("authorization: Bearer a-token-that-may-{token}-0123456789");
+            let headers = [
+                host.as_str(),
+                right.as_str(),
+                "content-type: application/json",
+                "accept: application/json, text/event-stream",
+            ];
+            let first = format!("POST {path} HTTP/1.1");
+            let answer = ask(&daemon, &first, &headers, write.to_string().as_bytes()).await?;
+            assert!(answer.contains(expected), "{path} {token} {allowed}: {answer}");
+        }
+        assert_eq!(vault.join(format!("{allowed}.md")).exists(), allowed == "true");
+        daemon.stop().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn errors_state_what_to_do() -> Result<(), Failure> {
     let (daemon, _) = serving(NO_MODEL).await?;
     let client = connect(&daemon).await?;

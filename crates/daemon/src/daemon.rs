@@ -434,7 +434,12 @@ impl Daemon {
         };
         let (ending, mut ended) = watch::channel(false);
         let tools = weft_mcp::Server::new(services.routes());
-        let mcp = weft_mcp::HttpServer::new(tools, max_request_bytes);
+        let mcp = weft_mcp::HttpServer::new(tools.clone(), max_request_bytes);
+        let mcp_write = config
+            .settings
+            .access
+            .mcp_write
+            .then(|| weft_mcp::HttpServer::new(tools.with_writing(true), max_request_bytes));
         // Browsers and agents use HTTP/1.1 without TLS.
         let router = Server::builder()
             .accept_http1(true)
@@ -446,7 +451,7 @@ impl Daemon {
                 usize::try_from(max_calls_per_connection.get()).ok(),
             )
             .layer(AdmissionLayer { credentials: credentials.subscribe(), metrics, rate_limiter })
-            .layer(WebLayer { metrics: Arc::new(text), mcp, services: services.clone() })
+            .layer(WebLayer { metrics: Arc::new(text), mcp, mcp_write, services: services.clone() })
             .add_routes(routes);
         let server = router.serve_with_incoming_shutdown(connections, async move {
             // An error means that the sender was dropped, which also ends the server.

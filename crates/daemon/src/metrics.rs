@@ -47,7 +47,9 @@ static CALLS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     // These are constants of this program; the calls of one that does not decode are counted under `other`.
     let files =
         sets.iter().flat_map(|set| FileDescriptorSet::decode(*set).unwrap_or_default().file);
-    let mut calls = HashSet::from([weft_mcp::PATH.trim_start_matches('/').to_owned()]);
+    let mut calls = HashSet::from(
+        [weft_mcp::PATH, weft_mcp::WRITE_PATH].map(|path| path.trim_start_matches('/').to_owned()),
+    );
     for file in files {
         for service in &file.service {
             let name = format!("{}.{}", file.package(), service.name());

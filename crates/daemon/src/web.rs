@@ -32,10 +32,23 @@ const METRICS: &str = "/metrics";
 pub(crate) struct WebLayer {
     /// Renders the metrics.
     pub(crate) metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// MCP endpoint.
+    /// MCP endpoint that reads.
     pub(crate) mcp: weft_mcp::HttpServer,
+    /// MCP endpoint that also writes, if the settings allow it.
+    pub(crate) mcp_write: Option<weft_mcp::HttpServer>,
     /// Services that read images of the vaults.
     pub(crate) services: Services,
+}
+
+impl WebLayer {
+    /// Returns the MCP endpoint at a path.
+    fn mcp_at(&self, path: &str) -> Option<weft_mcp::HttpServer> {
+        match path {
+            weft_mcp::PATH => Some(self.mcp.clone()),
+            weft_mcp::WRITE_PATH => self.mcp_write.clone(),
+            _ => None,
+        }
+    }
 }
 
 impl Layer<Routes> for WebLayer {
@@ -68,8 +81,7 @@ impl Service<Request<Body>> for Web {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let immediate = if let Err(refusal) = origin_check::admit(&request) {
             refusal.response()
-        } else if request.uri().path() == weft_mcp::PATH {
-            let mcp = self.layer.mcp.clone();
+        } else if let Some(mcp) = self.layer.mcp_at(request.uri().path()) {
             return Box::pin(async move { Ok(mcp.answer(request).await) });
         } else if request.method() == Method::GET && request.uri().path() == METRICS {
             return Box::pin(std::future::ready(Ok(metrics(&*self.layer.metrics))));

@@ -28,6 +28,9 @@ pub(crate) fn of_status(status: &Status, renamed: &[(&str, &str)]) -> String {
             "The notes cannot be reached: no daemon is running ({}). Ask the user to start one with `weft serve DIR`, then call again.",
             transport_error(status)
         ),
+        Code::Aborted if reason == "CONTENT_CHANGED" => format!(
+            "{message}. To replace this note, read it with `get_note` and pass its `hash`; for a new note, choose another path."
+        ),
         Code::Unavailable | Code::ResourceExhausted | Code::Aborted => {
             format!("{message}. Call again in a moment.")
         }
@@ -35,7 +38,7 @@ pub(crate) fn of_status(status: &Status, renamed: &[(&str, &str)]) -> String {
             "{message}. Call again and request less: a smaller budget, fewer notes, fewer hops."
         ),
         Code::Unauthenticated | Code::PermissionDenied => format!(
-            "{message}. Tell the user that the token of this server (`--token-file` or `WEFT_TOKEN`) does not permit reading."
+            "{message}. Tell the user that the token of this server (`--token-file` or `WEFT_TOKEN`) does not permit this."
         ),
         Code::FailedPrecondition if reason == "STALE_TOKEN" => {
             format!("{message}. Call again without `resume` to start over.")

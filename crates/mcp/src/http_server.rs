@@ -1,4 +1,4 @@
-//! The MCP endpoint over HTTP: stateless, with one JSON response per request.
+//! The MCP endpoints over HTTP: stateless, with one JSON response per request, or a stream of events if progress is reported.
 
 use std::sync::Arc;
 
@@ -12,10 +12,13 @@ use tonic::body::Body;
 
 use crate::mcp_server::Server;
 
-/// Path of the endpoint.
+/// Path of the endpoint with the tools that read.
 pub const PATH: &str = "/mcp";
 
-/// Serves requests to [`PATH`].
+/// Path of the endpoint that also has the tools that write.
+pub const WRITE_PATH: &str = "/mcp/write";
+
+/// Serves requests to one of the two paths.
 #[derive(Clone)]
 pub struct HttpServer(StreamableHttpService<Server, NeverSessionManager>);
 

@@ -1,4 +1,4 @@
-//! Tools for agents, over the Model Context Protocol (MCP).
+//! Tools, resources and prompts for agents, over the Model Context Protocol (MCP).
 //!
 //! A [`Server`] translates tool calls into requests to the gRPC services, and their responses into bounded text and the same content in structured form.
 //! It works over any transport that carries gRPC: a channel to a daemon, or in-process services.
@@ -15,10 +15,12 @@ mod bounded_arguments;
 mod error_text;
 mod http_server;
 mod mcp_server;
+mod note_resources;
 mod output_text;
 mod service_clients;
 mod stdio_transport;
+mod task_prompts;
 mod tools;
 
-pub use http_server::{HttpServer, PATH};
+pub use http_server::{HttpServer, PATH, WRITE_PATH};
 pub use mcp_server::{Server, StdioError};

@@ -406,7 +406,11 @@ pub(crate) enum Command {
     /// Check settings, model, store and daemon.
     Doctor,
     /// Serve search, context and walks to an agent, over the Model Context Protocol on standard input and output.
-    Mcp,
+    Mcp {
+        /// Also let the agent create and replace notes.
+        #[arg(long)]
+        write: bool,
+    },
     /// Show the settings.
     Config {
         #[command(subcommand)]

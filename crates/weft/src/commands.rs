@@ -216,7 +216,7 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
             .await
         }
         Command::Doctor => doctor::run(global).await,
-        Command::Mcp => mcp(global).await,
+        Command::Mcp { write } => mcp(global, write).await,
         Command::Config { command } => show_config(global, &command),
         Command::Completions { shell, folder: None } => write(&manual::completions(shell)),
         Command::Completions { shell, folder: Some(folder) } => {
@@ -280,10 +280,11 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
 }
 
 /// Serves an agent until it disconnects or a signal arrives.
-async fn mcp(global: &Global) -> Result<(), Failure> {
+async fn mcp(global: &Global, may_write: bool) -> Result<(), Failure> {
     let client = Client::open_for(global, Purpose::Session).await?;
+    let server = weft_mcp::Server::new(client.transport()).with_writing(may_write);
     let outcome = tokio::select! {
-        ended = weft_mcp::Server::new(client.transport()).over_stdio() => {
+        ended = server.over_stdio() => {
             ended.map_err(|error| Failure::other(error.to_string()))
         }
         () = serve::stop_signal() => Ok(()),

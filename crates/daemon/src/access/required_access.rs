@@ -81,6 +81,7 @@ mod tests {
             ("/metrics", RequiredAccess::Read),
             ("/page.js", RequiredAccess::Read),
             (weft_mcp::PATH, RequiredAccess::Read),
+            (weft_mcp::WRITE_PATH, RequiredAccess::Write),
             ("/noteweft.v1.NoteService/EraseNote", RequiredAccess::Write),
             ("/noteweft.v1.NoteService/getnote", RequiredAccess::Write),
             ("//noteweft.v1.NoteService/GetNote", RequiredAccess::Write),

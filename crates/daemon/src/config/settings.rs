@@ -207,6 +207,8 @@ pub struct AccessSettings {
     pub tokens: Vec<AccessToken>,
     /// True if health checks need no token, as probes require.
     pub unauthenticated_health: bool,
+    /// True if agents may write notes over HTTP, at `/mcp/write`.
+    pub mcp_write: bool,
     /// Maximum number of requests per second from one client; unlimited if unset.
     pub requests_per_second: Option<NonZeroU32>,
 }

@@ -51,6 +51,8 @@ pub(super) struct GetNoteOutput {
     same_name_count: usize,
     /// Its path within the folder of notes.
     path: String,
+    /// Hash of its file, for `write_note`.
+    hash: String,
     /// Its type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
@@ -181,7 +183,7 @@ impl GetNoteOutput {
             embedding_current: _,
             generation,
             blocks: _,
-            hash: _,
+            hash,
             // Distinct items are counted below, among those returned.
             child_count: _,
             link_count: _,
@@ -216,6 +218,7 @@ impl GetNoteOutput {
             same_name_count: same_name.len(),
             same_name: same_name.into_iter().take(limit).map(TitledNote::from).collect(),
             path,
+            hash,
             kind: r#type,
             tag_count: tags.len(),
             tags: tags.into_iter().take(limit).collect(),
@@ -264,6 +267,7 @@ impl Display for GetNoteOutput {
             same_name,
             same_name_count,
             path,
+            hash,
             kind,
             tags,
             tag_count,
@@ -291,6 +295,7 @@ impl Display for GetNoteOutput {
         f.write_str(&output_text::warnings(warnings))?;
         writeln!(f, "# {name}")?;
         writeln!(f, "Path: {}", one_line(path))?;
+        writeln!(f, "Hash: {}", one_line(hash))?;
         let notes =
             |notes: &[TitledNote]| notes.iter().map(TitledNote::to_string).collect::<Vec<_>>();
         listed(f, "Other notes with this name", &notes(same_name), *same_name_count)?;

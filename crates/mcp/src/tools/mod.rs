@@ -8,6 +8,7 @@ mod related_tool;
 mod search_tool;
 mod shared_arguments;
 mod tree_tool;
+mod write_note_tool;
 
 use std::fmt::Display;
 use std::pin::Pin;
@@ -29,15 +30,25 @@ type ToolResult = Result<(String, Value), String>;
 /// Future of a tool call.
 type ToolFuture = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
 
+/// Effect of a tool on the notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ToolEffect {
+    /// Changes nothing.
+    Reads,
+    /// May replace what exists; the same call again changes nothing more.
+    Overwrites,
+}
+
 /// A tool.
 pub(crate) struct ToolEntry {
     pub(crate) name: &'static str,
+    effect: ToolEffect,
     describe: fn() -> Tool,
     pub(crate) call: fn(Clients, JsonObject) -> ToolFuture,
 }
 
 /// All tools, in the order in which a model should consider them.
-pub(crate) const TOOLS: [ToolEntry; 7] = [
+const TOOLS: [ToolEntry; 8] = [
     entry::<search_tool::SearchTool>(),
     entry::<context_tool::ContextTool>(),
     entry::<get_note_tool::GetNoteTool>(),
@@ -45,7 +56,13 @@ pub(crate) const TOOLS: [ToolEntry; 7] = [
     entry::<related_tool::RelatedTool>(),
     entry::<tree_tool::TreeTool>(),
     entry::<path_tool::PathTool>(),
+    entry::<write_note_tool::WriteNoteTool>(),
 ];
+
+/// Returns the tools of a server; those that change notes only if it may write.
+pub(crate) fn available(may_write: bool) -> impl Iterator<Item = &'static ToolEntry> {
+    TOOLS.iter().filter(move |tool| may_write || tool.effect == ToolEffect::Reads)
+}
 
 /// The request of a tool. Its fields are the tool's arguments, and their documentation is shown to models.
 trait ToolRequest: DeserializeOwned + JsonSchema + Send + 'static {
@@ -55,6 +72,8 @@ trait ToolRequest: DeserializeOwned + JsonSchema + Send + 'static {
     const TITLE: &'static str;
     /// Description for models: what it does and when to call it.
     const DESCRIPTION: &'static str;
+    /// Effect on the notes, as clients see it in the annotations.
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     /// Fields of the gRPC request whose arguments have other names, as pairs of field and argument.
     const RENAMED: &'static [(&'static str, &'static str)] = &[];
     /// Result; its `Display` is the text content.
@@ -66,20 +85,21 @@ trait ToolRequest: DeserializeOwned + JsonSchema + Send + 'static {
 const fn entry<Q: ToolRequest>() -> ToolEntry {
     ToolEntry {
         name: Q::NAME,
+        effect: Q::EFFECT,
         describe: describe::<Q>,
         call: |clients, arguments| Box::pin(call::<Q>(clients, arguments)),
     }
 }
 
-/// Returns all tools as listed to clients; always the same.
-pub(crate) fn list() -> Vec<Tool> {
-    TOOLS.iter().map(|tool| (tool.describe)()).collect()
+/// Returns the tools of a server as listed to clients; always the same.
+pub(crate) fn list(may_write: bool) -> Vec<Tool> {
+    available(may_write).map(|tool| (tool.describe)()).collect()
 }
 
 fn describe<Q: ToolRequest>() -> Tool {
     let hints = ToolAnnotations::with_title(Q::TITLE)
-        .read_only(true)
-        .destructive(false)
+        .read_only(Q::EFFECT == ToolEffect::Reads)
+        .destructive(Q::EFFECT == ToolEffect::Overwrites)
         .idempotent(true)
         .open_world(false);
     Tool::new(Q::NAME, Q::DESCRIPTION, schema::<Q>())
@@ -96,11 +116,27 @@ fn schema<T: JsonSchema>() -> JsonObject {
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.remove("title");
-    match schema.to_value() {
+    let mut schema = schema.to_value();
+    remove_number_formats(&mut schema);
+    match schema {
         Value::Object(object) => object,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             JsonObject::new()
         }
+    }
+}
+
+/// Removes the formats of numbers, such as `uint64`, which JSON Schema does not define: validators warn about them.
+fn remove_number_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.get("type").is_some_and(|it| it.as_str() != Some("string")) {
+                object.remove("format");
+            }
+            object.values_mut().for_each(remove_number_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_number_formats),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -139,7 +175,7 @@ mod tests {
     /// The list that clients show to models and validate results against. A change here changes how agents call.
     #[test]
     fn tool_list_matches_the_snapshot() {
-        let list = serde_json::to_string_pretty(&list()).unwrap() + "\n";
+        let list = serde_json::to_string_pretty(&list(true)).unwrap() + "\n";
         assert!(
             list == include_str!("tools.json"),
             "if the change is intended, write this to tools.json:\n{list}"
@@ -147,8 +183,22 @@ mod tests {
     }
 
     #[test]
+    fn tools_that_write_are_listed_on_request_only() {
+        for tool in list(false) {
+            let hints = tool.annotations.unwrap();
+            assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)));
+        }
+        let all = list(true);
+        let writing = all.iter().filter(|tool| {
+            tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(false))
+        });
+        let writing: Vec<&str> = writing.map(|tool| &*tool.name).collect();
+        assert_eq!((writing, all.len() - 1), (vec!["write_note"], list(false).len()));
+    }
+
+    #[test]
     fn every_argument_is_documented_and_no_argument_is_nullable_or_unknown() {
-        for tool in list() {
+        for tool in list(true) {
             let schema = Value::Object((*tool.input_schema).clone());
             assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
             for (name, property) in schema["properties"].as_object().unwrap() {

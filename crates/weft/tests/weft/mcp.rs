@@ -182,3 +182,48 @@ async fn protocol_errors_are_answered_and_the_session_continues() {
     drop(input);
     assert!(weft.wait().await.unwrap().success());
 }
+
+#[tokio::test]
+async fn notes_are_written_only_with_the_flag() {
+    let vault = TempDir::new().unwrap();
+    std::fs::write(vault.path().join("a.md"), "# A\n").unwrap();
+    for flag in [None, Some("--write")] {
+        let home = TempDir::new().unwrap();
+        let args: Vec<&str> =
+            flag.into_iter().chain(["--vault", vault.path().to_str().unwrap()]).collect();
+        let mut weft = start(home.path(), &args);
+        let streams = weft.stdout.take().zip(weft.stdin.take()).unwrap();
+        let client = ClientConfig::default().serve(streams).await.unwrap();
+        let tools = client.list_all_tools().await.unwrap();
+        assert_eq!(tools.iter().any(|tool| tool.name == "write_note"), flag.is_some());
+        let write = async |arguments: serde_json::Value| {
+            let mut asked = CallToolRequestParams::new("write_note");
+            asked.arguments = arguments.as_object().cloned();
+            client.call_tool(asked).await
+        };
+        let written = write(json!({"path": "new/b.md", "text": "# B\n"})).await;
+        if flag.is_none() {
+            assert!(written.is_err() && !vault.path().join("new").exists());
+        } else {
+            assert_eq!(written.unwrap().is_error, Some(false));
+            let again = write(json!({"path": "new/b.md", "text": "other"})).await.unwrap();
+            assert_eq!(again.is_error, Some(true), "an existing file is kept");
+            let file = vault.path().join("new/b.md");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "# B\n");
+            let mut asked = CallToolRequestParams::new("get_note");
+            asked.arguments = json!({"note": "new/b"}).as_object().cloned();
+            let read = client.call_tool(asked).await.unwrap().structured_content.unwrap();
+            let replaced = json!({"path": "new/b.md", "text": "other", "hash": read["hash"]});
+            assert_eq!(write(replaced.clone()).await.unwrap().is_error, Some(false));
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "other");
+            std::fs::write(&file, "by hand").unwrap();
+            let lost = write(replaced).await.unwrap();
+            assert_eq!(lost.is_error, Some(true), "a change by another program is kept");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "by hand");
+            let outside = write(json!({"path": "../c.md", "text": "x"})).await.unwrap();
+            assert_eq!(outside.is_error, Some(true));
+        }
+        client.cancel().await.unwrap();
+        assert!(weft.wait().await.unwrap().success());
+    }
+}
