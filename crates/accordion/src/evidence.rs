@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
 
+use weft_model::shingles::shingles;
 use weft_model::text::CharCounter;
 use weft_model::{Chars, Heading, Span, Stop, Tokens};
 
@@ -20,7 +21,6 @@ use crate::pack_request::RankedCandidates;
 use crate::query_matches::QueryMatcher;
 use crate::render::{Frames, NoteLabel, RenderedNote, Shown};
 use crate::sentences::{self, best_unit, units};
-use crate::shingles::shingles;
 use crate::shown_ranges::{LineCounter, covers, runs, with_range};
 use crate::{
     Candidate, CandidatePassage, CandidateState, ContextLimits, Document, EvidenceSettings, Item,

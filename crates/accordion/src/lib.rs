@@ -73,7 +73,6 @@ mod pack_request;
 mod query_matches;
 mod render;
 mod sentences;
-mod shingles;
 mod shown_ranges;
 mod snippet;
 

@@ -12,6 +12,7 @@ use weft_index::StoreError;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_indexer::{FilePositionError, IndexError, WriteError};
+use weft_model::TextHash;
 
 use crate::access::AccessRefusal;
 use crate::grpc_code::code_name;
@@ -106,6 +107,7 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             let details = info("STALE_TOKEN", numbers);
             status(Code::FailedPrecondition, text, details)
         }
+        EngineError::Changed { path, actual } => content_changed(text, path, Some(*actual)),
         EngineError::Cancelled => with_reason(Code::Cancelled, "CANCELLED", text),
         EngineError::DeadlineExceeded => with_reason(Code::DeadlineExceeded, "DEADLINE", text),
     }
@@ -137,6 +139,13 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
     }
 }
 
+/// Returns the status for a file whose content is not the expected one.
+fn content_changed(text: String, path: &str, actual: Option<TextHash>) -> Status {
+    let hash = actual.map(|hash| ("actual_hash".to_owned(), format!("{hash:?}")));
+    let metadata = hash.into_iter().chain([("path".to_owned(), path.to_owned())]);
+    status(Code::Aborted, text, info("CONTENT_CHANGED", metadata))
+}
+
 /// Converts an error of a write to a status.
 pub(crate) fn of_write(error: &WriteError) -> Status {
     let text = error.to_string();
@@ -146,12 +155,7 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
             name: name.clone(),
             suggestions: suggestions.clone(),
         }),
-        WriteError::Conflict { path, actual } => {
-            let hash = actual.map(|hash| ("actual_hash".to_owned(), format!("{hash:?}")));
-            let metadata = hash.into_iter().chain([("path".to_owned(), path.clone())]);
-            let details = info("CONTENT_CHANGED", metadata);
-            status(Code::Aborted, text, details)
-        }
+        WriteError::Conflict { path, actual } => content_changed(text, path, *actual),
         WriteError::AlreadyExists { path } => {
             let details = info("PATH_TAKEN", [("path".to_owned(), path.clone())]);
             status(Code::AlreadyExists, text, details)

@@ -4,7 +4,7 @@ use weft_index::TruncatedFile;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_index::vector::VectorError;
-use weft_model::{Stopped, Uri};
+use weft_model::{Stopped, TextHash, Uri};
 
 /// Reason why a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,14 @@ pub enum EngineError {
         requested: u64,
         /// Newest generation.
         newest: u64,
+    },
+    /// The content of a note is not the expected one.
+    #[error("`{path}` changed: its hash is {actual:?}; read it again")]
+    Changed {
+        /// Path of the note.
+        path: String,
+        /// Hash of its content.
+        actual: TextHash,
     },
     /// The deadline passed.
     #[error("the deadline passed before the answer was complete")]

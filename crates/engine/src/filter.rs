@@ -13,7 +13,7 @@ use weft_index::notes::{Facets, NoteSummary};
 use weft_model::{NoteId, NoteSet, Stop, Value, date, fold};
 
 use crate::{EngineError, Warning, WarningCode, note_by_name};
-pub(crate) use filter_matches::{FilterCache, filter_cache};
+pub(crate) use filter_matches::{FilterCache, FilterMatches, filter_cache};
 use paths::PathMatch;
 use property::PropertyCondition;
 pub use property::{Comparison, PropertyMatch};

@@ -14,6 +14,7 @@ mod facet_counts;
 mod filter;
 mod focus_surroundings;
 mod generation_cache;
+pub mod hygiene;
 mod note_place;
 mod notes;
 mod page_token;
@@ -38,6 +39,7 @@ use weft_model::{NoteId, Span, Stop};
 use analyzer_pool::AnalyzerPool;
 use context::ContextSettings;
 use generation_cache::GenerationCache;
+use hygiene::HygieneCache;
 use pinned_snapshots::PinnedSnapshots;
 
 pub use diff::{Diff, LinkChange, LinkChangeKind, NoteChange, NoteChangeKind, NoteName, NotePart};
@@ -83,6 +85,7 @@ pub struct Engine {
     walk: WalkSettings,
     centrality: Arc<GenerationCache<(), Centrality>>,
     filter_cache: Arc<FilterCache>,
+    hygiene: HygieneCache,
     analyzers: AnalyzerPool,
     /// Why vectors are unavailable although they are configured.
     no_model: Option<Arc<str>>,
@@ -107,6 +110,7 @@ impl Engine {
             walk,
             centrality: Arc::new(GenerationCache::new(1)),
             filter_cache: Arc::new(filter_cache()),
+            hygiene: HygieneCache::default(),
             analyzers: AnalyzerPool::default(),
             no_model: None,
             stop: Stop::default(),

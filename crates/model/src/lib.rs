@@ -28,6 +28,7 @@ pub mod note_set;
 pub mod passage;
 pub mod redact;
 pub mod settings;
+pub mod shingles;
 pub mod similar_names;
 pub mod stop;
 pub mod text;

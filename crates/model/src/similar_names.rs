@@ -12,6 +12,12 @@ pub fn similarity(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(a, b)
 }
 
+/// Returns the share of two names that remains if one is edited into the other, 0 to 1, where neighbors that change places count as one edit. Case-sensitive.
+#[must_use]
+pub fn edit_similarity(a: &str, b: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(a, b)
+}
+
 /// Returns the best suggestions among names with their [`similarity`] to the given one: a few, the most similar first, ties by name.
 #[must_use]
 pub fn suggestions<N: Ord>(names: impl IntoIterator<Item = (f64, N)>) -> Vec<N> {

@@ -6,6 +6,7 @@ mod context;
 mod everyday;
 mod filters;
 mod fragments;
+mod hygiene;
 mod related;
 mod related_auto;
 mod search;

@@ -3,6 +3,9 @@
 use std::time::Instant;
 
 use weft_engine::context::{ContextRequest, FocusSource};
+use weft_engine::hygiene::{
+    BrokenLinksRequest, DuplicatesRequest, StaleNotesRequest, SuggestedLinksRequest,
+};
 use weft_engine::walk::{
     CyclesRequest, NeighborsRequest, OrphansRequest, PathCosts, PathWalkRequest, SubgraphRequest,
     TreeLimits, TreeWalkRequest, UnresolvedRequest,
@@ -104,6 +107,26 @@ fn questions() -> Vec<(&'static str, u64, PreparedQuery)> {
         ("cycles", N_NOTES as u64, question(|engine| engine.cycles(&CyclesRequest::default()))),
         ("orphans", 2, question(|engine| engine.orphans(&OrphansRequest::default()))),
         ("unresolved", 2, question(|engine| engine.unresolved(&UnresolvedRequest::default()))),
+        (
+            "duplicates",
+            N_NOTES as u64 / 64,
+            question(|engine| engine.duplicates(&DuplicatesRequest::default())),
+        ),
+        (
+            "suggested links",
+            N_NOTES as u64 / 64,
+            question(|engine| engine.suggested_links(&SuggestedLinksRequest::default())),
+        ),
+        (
+            "stale notes",
+            N_NOTES as u64 / 64,
+            question(|engine| engine.stale_notes(&StaleNotesRequest::default())),
+        ),
+        (
+            "broken links",
+            100,
+            question(|engine| engine.broken_links(&BrokenLinksRequest::default())),
+        ),
         ("export", 4, question(|engine| engine.export(&Filter::default()))),
         (
             "list",

@@ -102,6 +102,17 @@ impl NoteTable {
         self.slots.facets(id.index())
     }
 
+    /// Returns the body of the note in a slot. It loads nothing, so it suits passes over all notes of a large vault.
+    #[must_use]
+    pub fn body(&self, id: NoteId) -> Option<&str> {
+        self.slots.body(id.index())
+    }
+
+    /// Returns the names by which links find notes, case-folded and in order, with their notes.
+    pub fn link_names(&self) -> impl Iterator<Item = (&str, NoteId)> {
+        self.names.all()
+    }
+
     /// Returns the summaries of all notes, by vault and path.
     pub fn summaries(&self) -> impl Iterator<Item = (NoteId, NoteSummary<'_>)> {
         self.by_path.iter_from(&[]).filter_map(|(_, id)| Some((id, self.summary(id)?)))

@@ -91,6 +91,18 @@ impl Slots {
         }
     }
 
+    /// Returns the body of the note in slot `at`, without loading the note.
+    pub(super) fn body(&self, at: usize) -> Option<&str> {
+        match self.overlay.get(at)? {
+            Some(TableSlot::Note(entry, _)) => Some(&entry.body),
+            Some(TableSlot::Free | TableSlot::Placeholder(_)) => None,
+            None => {
+                self.stored.summary(at)?;
+                std::str::from_utf8(self.stored.part(at, SlotColumn::Body)).ok()
+            }
+        }
+    }
+
     /// Returns a column of slot `at` as it is stored, encoded into `buffer` if it is not available as such.
     pub(super) fn part<'s>(
         &'s self,
