@@ -20,7 +20,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
 from mcp import Client, StdioServerParameters
 from prometheus_client.parser import text_string_to_metric_families
 
-SERVICES = [f"noteweft.v1.{name}Service" for name in ("Admin", "Context", "Graph", "Note", "Search")]
+SERVICES = [f"noteweft.v1.{name}Service" for name in ("Admin", "Context", "Graph", "Hygiene", "Note", "Search")]
 
 
 def described(channel):

@@ -73,7 +73,9 @@ async fn tokens_grant_no_more_than_their_permission() -> Result<(), Failure> {
             assert!(answer.contains("grpc-status: 16"), "{call} with {credential}: {answer}");
         }
         let writes = call.contains("AdminService")
-            || ["PutNote", "DeleteNote", "MoveNote"].iter().any(|name| call.ends_with(name));
+            || ["PutNote", "DeleteNote", "MoveNote", "LinkMentions"]
+                .iter()
+                .any(|name| call.ends_with(name));
         if writes {
             let answer = ask(&daemon, &first, &[&host, kind, &reads], &[0; 5]).await?;
             assert!(answer.contains("grpc-status: 7"), "{call}: {answer}");

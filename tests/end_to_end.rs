@@ -4,6 +4,7 @@ mod access_control;
 mod context;
 mod descriptors;
 mod graph_walks;
+mod hygiene;
 mod live_index;
 mod mcp;
 mod observability;

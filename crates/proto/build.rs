@@ -7,7 +7,8 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 
 const PACKAGE: &str = "noteweft.v1";
-const FILES: [&str; 7] = ["admin", "common", "context", "graph", "note", "search", "write"];
+const FILES: [&str; 8] =
+    ["admin", "common", "context", "graph", "hygiene", "note", "search", "write"];
 
 /// Fields that JSON omits if absent; all others are written as `null`.
 ///

@@ -3,9 +3,23 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, createClient, type Transport } from "@connectrpc/connect";
 import { NoteweftError } from "./errors.js";
-import { AdminService, ContextService, GraphService, NoteService, SearchService } from "./v1.js";
+import {
+  AdminService,
+  ContextService,
+  GraphService,
+  HygieneService,
+  NoteService,
+  SearchService,
+} from "./v1.js";
 
-const SERVICES = [AdminService, ContextService, GraphService, NoteService, SearchService] as const;
+const SERVICES = [
+  AdminService,
+  ContextService,
+  GraphService,
+  HygieneService,
+  NoteService,
+  SearchService,
+] as const;
 
 /** Default deadline of a call in milliseconds: that of the daemon's setting `server.timeout_ms`. */
 export const TIMEOUT_MS = 30_000;
@@ -15,6 +29,7 @@ export interface Noteweft
   extends Client<typeof AdminService>,
     Client<typeof ContextService>,
     Client<typeof GraphService>,
+    Client<typeof HygieneService>,
     Client<typeof NoteService>,
     Client<typeof SearchService> {
   /** Address of the daemon. */

@@ -8,10 +8,11 @@ use prost_types::{ListValue, Struct, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::noteweft::v1::{
-    BudgetUnit, Citations, Comparison, Connection, ContextMode, ContextOrder, Direction,
-    EdgeSource, FileState, Limit, LinkChangeKind, LinkSource, MissReason, NoteChangeKind, NotePart,
-    OmissionReason, OpenWith, Origin, PackingProfile, PassageOutcome, Phase, Profile, Relation,
-    RelationSet, Rendering, SearchMode, Severity, SiblingKind, WatchState,
+    BudgetUnit, ChangeSource, Citations, Comparison, Connection, ContextMode, ContextOrder,
+    Direction, EdgeSource, FileState, FixReason, Limit, LinkChangeKind, LinkSource, MissReason,
+    NoteChangeKind, NotePart, OmissionReason, OpenWith, Origin, PackingProfile, PassageOutcome,
+    Phase, Profile, Relation, RelationSet, Rendering, SearchMode, Severity, SiblingKind,
+    WatchState,
 };
 
 /// An enum of the contract.
@@ -53,6 +54,8 @@ json_names! {
     NoteChangeKind "NOTE_CHANGE_KIND_" lower,
     NotePart "NOTE_PART_" lower,
     Origin "ORIGIN_" lower,
+    ChangeSource "CHANGE_SOURCE_" lower,
+    FixReason "FIX_REASON_" lower,
     Phase "PHASE_" lower,
     Profile "PROFILE_" lower,
     Relation "RELATION_" pascal,

@@ -16,6 +16,7 @@ const READ_METHODS: &[(&str, &[&str])] = &[
     ("noteweft.v1.SearchService", &["*"]),
     ("noteweft.v1.ContextService", &["*"]),
     ("noteweft.v1.GraphService", &["*"]),
+    ("noteweft.v1.HygieneService", &["*"]),
     ("noteweft.v1.NoteService", &["GetNote", "ListNotes", "ResolveLink"]),
     ("grpc.reflection.v1.ServerReflection", &["*"]),
     ("grpc.reflection.v1alpha.ServerReflection", &["*"]),
@@ -46,7 +47,8 @@ mod tests {
     use super::*;
 
     /// Methods of the contract that require permission to write.
-    const WRITE_METHODS: &[&str] = &["PutNote", "DeleteNote", "MoveNote", "LocateNote"];
+    const WRITE_METHODS: &[&str] =
+        &["PutNote", "DeleteNote", "MoveNote", "LinkMentions", "LocateNote"];
 
     #[test]
     fn every_method_of_the_contract_is_listed() {

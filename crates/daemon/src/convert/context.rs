@@ -231,7 +231,7 @@ fn passage_report(report: context::PassageReport) -> wire::PassageReport {
     }
 }
 
-const fn wire_span(Span { start, end }: Span) -> wire::Span {
+pub(super) const fn wire_span(Span { start, end }: Span) -> wire::Span {
     wire::Span { start, end }
 }
 

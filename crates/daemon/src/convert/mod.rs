@@ -6,6 +6,7 @@ pub(crate) mod admin;
 pub(crate) mod context;
 pub(crate) mod facets;
 pub(crate) mod graph;
+pub(crate) mod hygiene;
 pub(crate) mod notes;
 mod open_links;
 pub(crate) mod related;

@@ -66,7 +66,7 @@ fn link_types(field: &str, types: Vec<String>) -> Result<Vec<String>, Status> {
     types.into_iter().map(named).collect()
 }
 
-fn page_size(asked: Option<u32>) -> Result<usize, Status> {
+pub(super) fn page_size(asked: Option<u32>) -> Result<usize, Status> {
     match asked {
         Some(0) => Err(invalid("page_size", "must be at least 1")),
         asked => Ok(size(asked.unwrap_or_default())),

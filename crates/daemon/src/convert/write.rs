@@ -52,9 +52,14 @@ fn expected(hash: Option<&str>) -> Result<Precondition, Status> {
 }
 
 fn hash(text: &str) -> Result<Precondition, Status> {
+    content_hash(text).map(Precondition::Hash)
+}
+
+/// Converts the hash of a file.
+pub(super) fn content_hash(text: &str) -> Result<TextHash, Status> {
     let digits = Some(text).filter(|text| text.len() == 32);
     let hash = digits.and_then(|text| u128::from_str_radix(text, 16).ok());
-    hash.map(|hash| Precondition::Hash(TextHash(hash))).ok_or_else(|| {
+    hash.map(TextHash).ok_or_else(|| {
         let reason = format!(
             "`{text}` is not a hash: must be 32 hexadecimal digits, as GetNote returns them"
         );

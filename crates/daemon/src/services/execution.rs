@@ -5,6 +5,9 @@ use std::time::Instant;
 
 use tonic::{Request, Response, Status};
 use weft_engine::context::{ContextAnswer, ContextSummary};
+use weft_engine::hygiene::{
+    BrokenLinksAnswer, DuplicatesAnswer, StaleNotesAnswer, SuggestedLinksAnswer,
+};
 use weft_engine::walk::{
     CyclesAnswer, NeighborsAnswer, PathAnswer, SubgraphAnswer, TreeAnswer, UnresolvedAnswer,
 };
@@ -36,8 +39,10 @@ macro_rules! has_warnings {
 }
 
 has_warnings! {
-    ContextAnswer: summary, ContextSummary, CyclesAnswer, Export, FacetsAnswer, ListAnswer, NeighborsAnswer, PathAnswer,
-    RelatedAnswer, SearchAnswer, SiblingsAnswer, SubgraphAnswer, TreeAnswer, UnresolvedAnswer,
+    BrokenLinksAnswer, ContextAnswer: summary, ContextSummary, CyclesAnswer, DuplicatesAnswer,
+    Export, FacetsAnswer, ListAnswer, NeighborsAnswer, PathAnswer, RelatedAnswer, SearchAnswer,
+    SiblingsAnswer, StaleNotesAnswer, SubgraphAnswer, SuggestedLinksAnswer, TreeAnswer,
+    UnresolvedAnswer,
 }
 
 impl Services {

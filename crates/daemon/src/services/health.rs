@@ -10,6 +10,7 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
 use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
 use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
+use weft_proto::noteweft::v1::hygiene_service_server::HygieneServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
@@ -17,12 +18,13 @@ use super::Services;
 use crate::status;
 
 /// The empty name of the whole daemon, and every service; all have the same state.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "",
     SearchServiceServer::<Services>::NAME,
     ContextServiceServer::<Services>::NAME,
     NoteServiceServer::<Services>::NAME,
     GraphServiceServer::<Services>::NAME,
+    HygieneServiceServer::<Services>::NAME,
     AdminServiceServer::<Services>::NAME,
 ];
 

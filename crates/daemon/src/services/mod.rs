@@ -5,6 +5,7 @@ mod context;
 mod execution;
 mod graph;
 mod health;
+mod hygiene;
 mod images;
 mod notes;
 mod requested_state;
@@ -27,6 +28,7 @@ use weft_model::Stop;
 use weft_proto::noteweft::v1::admin_service_server::AdminServiceServer;
 use weft_proto::noteweft::v1::context_service_server::ContextServiceServer;
 use weft_proto::noteweft::v1::graph_service_server::GraphServiceServer;
+use weft_proto::noteweft::v1::hygiene_service_server::HygieneServiceServer;
 use weft_proto::noteweft::v1::note_service_server::NoteServiceServer;
 use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
@@ -212,6 +214,7 @@ impl Services {
             .add_service(limited!(ContextServiceServer))
             .add_service(limited!(NoteServiceServer))
             .add_service(limited!(GraphServiceServer))
+            .add_service(limited!(HygieneServiceServer))
             .add_service(limited!(AdminServiceServer))
     }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tonic::{Request, Response, Status};
+use weft_engine::hygiene::LinkedText;
 use weft_engine::{Engine, EngineError, ResolveRequest};
-use weft_indexer::{WriteOutcome, WriteRequest, file_position};
+use weft_indexer::{Precondition, WriteContent, WriteOutcome, WriteRequest, file_position};
 use weft_model::NotePath;
 use weft_proto::noteweft::v1 as wire;
 use weft_proto::noteweft::v1::note_service_server::NoteService;
@@ -121,6 +122,28 @@ impl NoteService for Services {
         let write = convert::write::move_request(request.into_inner())?;
         let wrote = self.write(deadline, write).await?;
         Ok(Response::new(convert::write::move_response(wrote)))
+    }
+
+    async fn link_mentions(
+        &self,
+        request: Request<wire::LinkMentionsRequest>,
+    ) -> Result<Response<wire::LinkMentionsResponse>, Status> {
+        let deadline = self.deadline(request.metadata());
+        let (note, expected, mentions) =
+            convert::hygiene::link_mentions_request(request.into_inner())?;
+        let linked = self.compute_at(deadline, RequestedState::default(), move |engine| {
+            engine.linked_text(&note, expected, &mentions)
+        });
+        let LinkedText { vault, path, body, links } = linked.await?;
+        // The file may have changed since it was indexed, so the write checks the hash again.
+        let write = WriteRequest::Put {
+            vault: Some(vault),
+            path,
+            content: WriteContent::Body(body),
+            expected: Precondition::Hash(expected),
+        };
+        let wrote = self.write(deadline, write).await?;
+        Ok(Response::new(convert::hygiene::link_mentions_response(wrote, links)))
     }
 }
 

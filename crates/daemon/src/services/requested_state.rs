@@ -28,7 +28,9 @@ macro_rules! has_requested_state {
 }
 
 has_requested_state! {
-    AssembleRequest, CyclesRequest, DiffRequest, ExportRequest, FacetsRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
-    OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest, SubgraphRequest,
-    TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
+    AssembleRequest, BrokenLinksRequest, CyclesRequest, DiffRequest, DuplicatesRequest,
+    ExportRequest, FacetsRequest, GetNoteRequest, ListNotesRequest, NeighborsRequest,
+    OrphansRequest, PathRequest, RelatedRequest, ResolveLinkRequest, SearchRequest,
+    StaleNotesRequest, SubgraphRequest, SuggestedLinksRequest, TopicSiblingsRequest,
+    TreeRequest, UnresolvedRequest,
 }
