@@ -11,6 +11,7 @@ use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Wit
 use crate::bench::BenchArgs;
 use crate::context::ContextArgs;
 use crate::eval::EvalArgs;
+use crate::hygiene::HygieneCommand;
 use crate::ranking::RankingArgs;
 use crate::related::RelatedArgs;
 use crate::walk::WalkCommand;
@@ -345,6 +346,8 @@ pub(crate) enum Command {
     },
     #[command(flatten)]
     Walk(Box<WalkCommand>),
+    #[command(flatten)]
+    Hygiene(Box<HygieneCommand>),
     #[command(flatten)]
     Write(WriteCommand),
     /// Show the status of the index.

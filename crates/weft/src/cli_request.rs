@@ -4,11 +4,12 @@ use std::path::{Component, Path, PathBuf};
 
 use weft_model::id::without_markdown_extension;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, CyclesRequest, DeleteNoteRequest, DiffRequest, ExportRequest, FacetsRequest,
-    Filter, GetNoteRequest, ListNotesRequest, LocateNoteRequest, MoveNoteRequest, NeighborsRequest,
-    OrphansRequest, PathRequest, PutNoteRequest, RelatedRequest, ResolveLinkRequest, SearchRequest,
-    StatusRequest, SubgraphRequest, TopicSiblingsRequest, TreeRequest, UnresolvedRequest,
-    VaultStatus, WhyNotRequest,
+    AssembleRequest, BrokenLinksRequest, CyclesRequest, DeleteNoteRequest, DiffRequest,
+    DuplicatesRequest, ExportRequest, FacetsRequest, Filter, GetNoteRequest, LinkMentionsRequest,
+    ListNotesRequest, LocateNoteRequest, MoveNoteRequest, NeighborsRequest, OrphansRequest,
+    PathRequest, PutNoteRequest, RelatedRequest, ResolveLinkRequest, SearchRequest,
+    StaleNotesRequest, StatusRequest, SubgraphRequest, SuggestedLinksRequest, TopicSiblingsRequest,
+    TreeRequest, UnresolvedRequest, VaultStatus, WhyNotRequest,
 };
 
 use crate::cli::Global;
@@ -50,8 +51,10 @@ requests! {
         names.extend(it.walk.iter_mut().flat_map(CliRequest::names_mut));
         names
     };
+    BrokenLinksRequest: |it| of_filter(&mut it.filter);
     CyclesRequest: |it| of_filter(&mut it.filter);
     DiffRequest: |_| Vec::new();
+    DuplicatesRequest: |it| of_filter(&mut it.filter);
     ExportRequest: |it| of_filter(&mut it.filter);
     FacetsRequest: |it| of_filter(&mut it.filter);
     GetNoteRequest: |it| vec![&mut it.name];
@@ -62,6 +65,8 @@ requests! {
     RelatedRequest: |it| with(&mut it.filter, [&mut it.focus]);
     ResolveLinkRequest: |it| it.from.iter_mut().collect();
     SearchRequest: |it| of_filter(&mut it.filter);
+    StaleNotesRequest: |it| of_filter(&mut it.filter);
+    SuggestedLinksRequest: |it| with(&mut it.filter, Some(&mut it.note).filter(|note| !note.is_empty()));
     SubgraphRequest: |it| with(&mut it.filter, &mut it.notes);
     TopicSiblingsRequest: |it| with(&mut it.filter, [&mut it.note]);
     TreeRequest: |it| with(&mut it.filter, &mut it.roots);
@@ -81,6 +86,12 @@ impl CliRequest for LocateNoteRequest {
 
     fn names_mut(&mut self) -> Vec<&mut String> {
         vec![&mut self.name]
+    }
+}
+
+impl CliRequest for LinkMentionsRequest {
+    fn names_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.note]
     }
 }
 

@@ -21,6 +21,7 @@ use weft_daemon::{
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
+use weft_proto::noteweft::v1::hygiene_service_client::HygieneServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
@@ -200,6 +201,10 @@ impl Client {
 
     pub(crate) fn graph(&self) -> GraphServiceClient<Transport> {
         GraphServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    pub(crate) fn hygiene(&self) -> HygieneServiceClient<Transport> {
+        HygieneServiceClient::new(self.transport.clone()).max_decoding_message_size(usize::MAX)
     }
 
     /// Requests the whole coverage report and joins its messages.

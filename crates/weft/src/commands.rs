@@ -148,6 +148,10 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
         Command::Walk(walk) => {
             with_client(global, async |client| walk::run(client, *walk, global).await).await
         }
+        Command::Hygiene(command) => {
+            with_client(global, async |client| crate::hygiene::run(client, *command, global).await)
+                .await
+        }
         Command::Write(command) => {
             let ready = command.ready()?;
             with_client(global, async |client| crate::write::run(client, ready, global).await).await

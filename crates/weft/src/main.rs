@@ -19,6 +19,7 @@ mod failure;
 mod flags;
 mod handover;
 mod hint;
+mod hygiene;
 mod interactive;
 mod manual;
 mod open;

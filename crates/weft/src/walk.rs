@@ -338,10 +338,10 @@ impl RecordArgs {
 pub(crate) struct PageArgs {
     /// Maximum number of entries.
     #[arg(long, default_value_t = 100)]
-    limit: u32,
+    pub(crate) limit: u32,
     /// Token of the next page, from `next_page_token` of the previous one.
     #[arg(long, default_value = "", value_name = "TOKEN", hide_default_value = true)]
-    page_token: String,
+    pub(crate) page_token: String,
 }
 
 /// Sends the request and renders the answer.

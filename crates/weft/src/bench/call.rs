@@ -8,10 +8,12 @@ use serde::Serialize;
 use tonic::{Code, Request, Status};
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
+use weft_proto::noteweft::v1::hygiene_service_client::HygieneServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, Direction, GetNoteRequest, RelatedRequest, SearchMode, SearchRequest,
+    AssembleRequest, BrokenLinksRequest, Direction, DuplicatesRequest, GetNoteRequest,
+    RelatedRequest, SearchMode, SearchRequest, StaleNotesRequest, SuggestedLinksRequest,
     TreeRequest, Warning,
 };
 
@@ -31,12 +33,26 @@ pub(crate) enum Call {
     Related,
     Tree,
     Get,
+    Duplicates,
+    SuggestLinks,
+    Stale,
+    Broken,
     /// A request for a note that is edited at the same time; made only if there are such notes, and not selectable by the user.
     Edited,
 }
 
 impl Call {
-    const ALL: [Self; 5] = [Self::Search, Self::Context, Self::Related, Self::Tree, Self::Get];
+    const ALL: [Self; 9] = [
+        Self::Search,
+        Self::Context,
+        Self::Related,
+        Self::Tree,
+        Self::Get,
+        Self::Duplicates,
+        Self::SuggestLinks,
+        Self::Stale,
+        Self::Broken,
+    ];
 
     /// Returns the name on the command line.
     pub(crate) const fn name(self) -> &'static str {
@@ -46,6 +62,10 @@ impl Call {
             Self::Related => "related",
             Self::Tree => "tree",
             Self::Get => "get",
+            Self::Duplicates => "duplicates",
+            Self::SuggestLinks => "suggest-links",
+            Self::Stale => "stale",
+            Self::Broken => "broken",
             Self::Edited => "edited",
         }
     }
@@ -171,15 +191,21 @@ pub(super) struct Caller {
     pub(super) search: SearchServiceClient<Transport>,
     contexts: ContextServiceClient<Transport>,
     pub(super) graph: GraphServiceClient<Transport>,
+    hygiene: HygieneServiceClient<Transport>,
     pub(super) notes: NoteServiceClient<Transport>,
     deadline: Option<Duration>,
 }
 
 impl Caller {
     pub(super) fn new(client: &Client, deadline: Option<Duration>) -> Self {
-        let (search, contexts, graph, notes) =
-            (client.search(), client.contexts(), client.graph(), client.notes());
-        Self { search, contexts, graph, notes, deadline }
+        Self {
+            search: client.search(),
+            contexts: client.contexts(),
+            graph: client.graph(),
+            hygiene: client.hygiene(),
+            notes: client.notes(),
+            deadline,
+        }
     }
 
     /// Returns the deadline of each call.
@@ -243,6 +269,26 @@ impl Caller {
                 let request = GetNoteRequest { name: inputs.note(at), ..GetNoteRequest::default() };
                 let answer = self.notes.get_note(self.with_deadline(request)).await?.into_inner();
                 Ok(CallResult::complete(answer.generation))
+            }
+            Call::Duplicates => {
+                let request = self.with_deadline(DuplicatesRequest::default());
+                let answer = self.hygiene.duplicates(request).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
+            }
+            Call::SuggestLinks => {
+                let request = self.with_deadline(SuggestedLinksRequest::default());
+                let answer = self.hygiene.suggested_links(request).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
+            }
+            Call::Stale => {
+                let request = self.with_deadline(StaleNotesRequest::default());
+                let answer = self.hygiene.stale_notes(request).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
+            }
+            Call::Broken => {
+                let request = self.with_deadline(BrokenLinksRequest::default());
+                let answer = self.hygiene.broken_links(request).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
             }
             Call::Edited => match &inputs.edited {
                 Some(edited) => edited.request_next(self).await,

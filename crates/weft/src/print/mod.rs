@@ -6,6 +6,7 @@ mod diff;
 mod eval;
 mod eval_context;
 mod facets;
+mod hygiene;
 mod index;
 mod notes;
 mod related;
@@ -29,6 +30,7 @@ pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};
 pub(crate) use eval_context::context_evaluation;
 pub(crate) use facets::facets;
+pub(crate) use hygiene::{broken_links, duplicates, stale_notes, suggested_links, written_links};
 pub(crate) use index::{
     activity, backup, confirmed, coverage, of_server, restored, serving, status, status_line,
 };

@@ -4,6 +4,7 @@ mod backup;
 #[cfg(unix)]
 mod crash;
 mod doctor;
+mod hygiene;
 mod mcp;
 #[cfg(unix)]
 mod open;
