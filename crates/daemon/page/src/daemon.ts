@@ -8,6 +8,7 @@ import { InvalidAddress } from "./address";
 import { AdminService } from "./contract/noteweft/v1/admin_pb";
 import { ContextService } from "./contract/noteweft/v1/context_pb";
 import { GraphService } from "./contract/noteweft/v1/graph_pb";
+import { HygieneService } from "./contract/noteweft/v1/hygiene_pb";
 import { NoteService } from "./contract/noteweft/v1/note_pb";
 import { SearchService } from "./contract/noteweft/v1/search_pb";
 
@@ -70,6 +71,7 @@ const transport = createGrpcWebTransport({
 export const admin = createClient(AdminService, transport);
 export const context = createClient(ContextService, transport);
 export const graph = createClient(GraphService, transport);
+export const hygiene = createClient(HygieneService, transport);
 export const notes = createClient(NoteService, transport);
 export const search = createClient(SearchService, transport);
 

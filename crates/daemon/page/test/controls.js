@@ -146,6 +146,11 @@ export async function index(page, { file }) {
   await page.locator(".settings").getByText("search.snippets", { exact: true }).waitFor();
   await page.locator(".generations li").first().waitFor();
   await page.locator(".unresolveds .unresolved").first().waitFor();
+  for (const list of ["Broken links", "Suggested links", "Near-duplicates", "Stale notes"]) {
+    const card = page.locator(".hygiene details", { hasText: list });
+    await card.locator("summary").click();
+    await card.locator("summary small").waitFor();
+  }
 }
 
 /** Changes the theme three times, and opens and closes the help. */

@@ -283,6 +283,42 @@ test("with several vaults, each note shows its vault", async () => {
   }
 });
 
+test("the index lists broken links, suggested links, near-duplicates and stale notes", async () => {
+  const text = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
+  const tended = await Daemon.over(
+    vault({
+      "Water clock.md": "# Water clock\n\nIt drips.\n",
+      "essay.md": `Every water clock drips. See [[Watr clock]].\n\n${text}\n`,
+      "copy.md": `${text} and more\n`,
+      "old.md": "---\nupdated: 2001-01-01\n---\nOld.\n",
+      "one.md": "[[old]]\n",
+      "two.md": "[[old]]\n",
+    }),
+  );
+  try {
+    await visit(tended, "#/index", async (page) => {
+      for (const [list, expected] of [
+        ["Broken links", /Watr clock.*essay:1.*Water clock.*similar name/],
+        ["Suggested links", /essay:1 could link to Water clock.*Every water clock drips/],
+        ["Near-duplicates", /essay and copy [\d.]+ % of the shorter one.*word0 word1/],
+        ["Stale notes", /old score [\d.]+, unchanged since 2001-01-01, 2 notes link to it/],
+      ]) {
+        const card = page.locator(".hygiene details", { hasText: list });
+        assert.equal(await card.locator("li").count(), 0, "a closed card asks nothing");
+        await card.locator("summary").click();
+        await card.locator("li").first().waitFor();
+        assert.deepEqual(await card.locator("li").count(), 1, list);
+        assert.match((await card.locator("li").textContent()).replace(/\s+/g, " "), expected);
+        assert.equal((await card.locator("summary small").textContent()).trim(), "1");
+      }
+      await page.locator(".hygiene details", { hasText: "Suggested links" }).getByRole("link", { name: "Water clock" }).click();
+      await page.getByRole("heading", { level: 1, name: "Water clock" }).waitFor();
+    });
+  } finally {
+    await tended.end();
+  }
+});
+
 test("a missing note shows the stage that dropped it", async () => {
   await visit(daemon, LEAP, async (page) => {
     await page.locator(".hit").first().waitFor();

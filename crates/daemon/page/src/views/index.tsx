@@ -6,6 +6,7 @@ import { collect, useAnswer } from "../use-answer";
 import { admin } from "../daemon";
 import { FileState, Phase, Severity, type FileCoverage, type Setting, type StatusResponse } from "../contract/noteweft/v1/admin_pb";
 import { Failed, Waiting } from "../parts/failure";
+import { Hygiene } from "../parts/hygiene";
 import { away, phaseName, publications, status } from "../index-status";
 import { bytes, count, counted, duration, percent } from "../text";
 import { useArrival, useTitle } from "../scroll-position";
@@ -41,6 +42,7 @@ export function IndexView() {
       {answer === undefined && failure === undefined && <Waiting lines={6} />}
       <Generations />
       {answer !== undefined && <Unresolved files={answer} />}
+      <Hygiene />
       {answer !== undefined && <Files files={answer} />}
       <Vaults known={known} />
       <Settings />
