@@ -276,7 +276,7 @@ test("with several vaults, each note shows its vault", async () => {
       await page.locator(".pill.ready").waitFor();
       assert.deepEqual((await texts(page, ".ledger:not(.out) tbody th small", 3)).map((text) => text.trim()), [one, other, other].sort());
     });
-    await visit(two, `#/note?uri=${encodeURIComponent(`${one}:x/same`)}`, async (page) => assert.deepEqual(await texts(page, ".facts span", 1), [`${one}/x/same.md`]));
+    await visit(two, `#/note?uri=${encodeURIComponent(`${one}:x/same`)}`, async (page) => assert.deepEqual(await texts(page, ".facts > span:first-child", 1), [`${one}/x/same.md`]));
     await visit(daemon, "#/note?uri=Leap second", async (page) => assert.match(await page.locator(".facts span").first().textContent(), /^[A-Z][\w ]+\/Leap second\.md$/));
   } finally {
     await two.end();
