@@ -228,11 +228,13 @@ impl Indexer {
         self.request(|reply| Event::IndexSince(moment, reply))?;
         let mut pause = Duration::from_millis(1);
         loop {
+            // A model that failed before may be at work again.
+            let is_embedding = self.shared.lock().is_embedding;
             let status = self.status();
             on_progress(&status);
             let next = status.next.as_ref();
-            let is_blocked =
-                status.unavailable.is_some() || next.is_some_and(|next| next.error.is_some());
+            let is_blocked = (status.unavailable.is_some() && !is_embedding)
+                || next.is_some_and(|next| next.error.is_some());
             let is_complete = status.n_vectors_pending == 0 && next.is_none();
             if is_complete || is_blocked || stop.load(Ordering::Relaxed) {
                 break;

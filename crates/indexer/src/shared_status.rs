@@ -47,6 +47,8 @@ pub(crate) struct StatusInner {
     pub(crate) missing: BTreeMap<VaultId, BTreeSet<NotePath>>,
     /// Why the stored vectors cannot be loaded.
     pub(crate) vectors_unreadable: Option<String>,
+    /// True while the model has texts to embed.
+    pub(crate) is_embedding: bool,
 }
 
 impl SharedStatus {

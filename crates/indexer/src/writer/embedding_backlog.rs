@@ -119,6 +119,11 @@ impl Backlog {
         self.waiting.is_empty() && self.n_batches == 0
     }
 
+    /// Returns true if a batch is in flight.
+    pub(super) const fn is_embedding(&self) -> bool {
+        self.n_batches > 0
+    }
+
     /// Returns when a paused model is tried again.
     pub(super) const fn wakes_at(&self) -> Option<Instant> {
         self.retry_at

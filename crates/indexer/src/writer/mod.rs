@@ -151,6 +151,8 @@ impl Writer {
                 }
                 Ok(Event::IndexSince(moment, reply)) => {
                     let result = self.rescan_since(moment).map(|()| self.publication.generation());
+                    // The caller may wait for vectors next, and sees by then that a model that was unavailable is tried again.
+                    self.poll_model();
                     self.show_phase();
                     let _ = reply.send(result);
                 }
@@ -349,6 +351,7 @@ impl Writer {
             self.shared.lock().status.last_error = Some(line.clone());
             self.show_unavailable(Some(line));
         }
+        self.shared.lock().is_embedding = self.vectors.is_embedding();
     }
 
     /// Stores a batch of embeddings and reports whether the model is reachable.

@@ -171,6 +171,11 @@ impl VectorState {
         self.backlog().is_some_and(Backlog::is_idle)
     }
 
+    /// Returns true while the model has texts to embed.
+    pub(super) fn is_embedding(&self) -> bool {
+        self.backlog().is_some_and(Backlog::is_embedding)
+    }
+
     /// Returns when a paused model is tried again.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
         self.backlog().and_then(Backlog::wakes_at)

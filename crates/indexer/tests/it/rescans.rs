@@ -1,4 +1,6 @@
-//! Rescans that fail or find no change.
+//! Rescans that fail or find no change, and what callers wait for.
+
+use std::sync::atomic::Ordering;
 
 use weft_engine::SearchMode;
 use weft_indexer::{IndexError, Rescan, VaultSettings};
@@ -49,7 +51,7 @@ fn answers_warn_about_pending_vectors() {
     let indexer = place.open(&embedder);
     settle(&indexer);
     assert!(search(&indexer, "shade", SearchMode::Hybrid).warnings.is_empty());
-    embedder.is_down.store(true, std::sync::atomic::Ordering::SeqCst);
+    embedder.is_down.store(true, Ordering::SeqCst);
     place.write("moss.md", b"# Moss\nshade too");
     indexer.flush().expect("words and links");
     let warnings = |mode| search(&indexer, "shade", mode).warnings;
@@ -59,6 +61,19 @@ fn answers_warn_about_pending_vectors() {
     std::fs::remove_file(place.vault().join("moss.md")).expect("removed");
     indexer.flush().expect("a deletion");
     assert!(warnings(SearchMode::Hybrid).is_empty(), "nothing is pending");
+}
+
+/// A wait ended with the error of an earlier attempt while the next one was running.
+#[test]
+fn wait_for_vectors_includes_the_next_attempt_of_a_failed_model() {
+    let (place, embedder) = (Place::new(&[("fern.md", b"# Fern\nshade")]), FakeEmbedder::new());
+    embedder.is_down.store(true, Ordering::SeqCst);
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    assert_eq!(indexer.status().n_vectors_pending, 1, "the model is down");
+    embedder.is_down.store(false, Ordering::SeqCst);
+    settle(&indexer);
+    assert_eq!(uris(&search(&indexer, "shade", SearchMode::Vector)), ["fern"]);
 }
 
 #[test]
