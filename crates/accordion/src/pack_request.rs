@@ -18,7 +18,7 @@ pub struct CandidatePassage {
     pub span: Span,
     /// How well it answers the query, 0 to 1.
     pub evidence: f64,
-    /// True if it consists of a heading only; it is shown with the passage below it.
+    /// True if it has no text besides a heading; it is shown with the passage below it.
     pub is_bare: bool,
 }
 
@@ -42,7 +42,7 @@ pub trait Document {
         let found = passages(&body, &self.headings()).into_iter().map(|found| CandidatePassage {
             span: counter.span(found.bytes.clone()),
             evidence: 0.0,
-            is_bare: found.is_bare(),
+            is_bare: found.is_bare(&body),
         });
         Cow::Owned(found.collect())
     }

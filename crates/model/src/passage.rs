@@ -2,6 +2,7 @@
 //!
 //! A passage is a paragraph, or several short ones. It never crosses a heading, and begins with the heading of its section if it is the first one there.
 //! Link reference definitions, which no reader sees, are passages of their own.
+//! Images, tags and HTML without text stay with the text before them; below a heading without text, the passage counts as a heading only.
 //! Passages depend on the body alone, not on a model, so that they exist in every index.
 
 use std::ops::Range;
@@ -21,6 +22,9 @@ const MAX_BYTES: usize = 1200;
 
 /// Length in bytes below which a paragraph is too short to stand alone.
 const SHORT_BYTES: usize = 80;
+
+/// Maximum length in bytes of an image, a tag or an address that is passed over.
+const MAX_MARKUP_BYTES: usize = 1024;
 
 /// A passage of a body, without surrounding white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,10 +52,10 @@ impl BodyPassage {
         start.min(self.bytes.end)..self.bytes.end
     }
 
-    /// True if the passage consists of a heading only.
+    /// True if the passage consists of a heading and at most images, tags and HTML without text.
     #[must_use]
-    pub fn is_bare(&self) -> bool {
-        self.heading.is_some_and(|heading| heading.end >= self.bytes.end)
+    pub fn is_bare(&self, body: &str) -> bool {
+        self.heading.is_some() && !has_prose(&body[self.text_bytes()])
     }
 }
 
@@ -80,7 +84,10 @@ pub fn passages(body: &str, headings: &[Heading]) -> Vec<BodyPassage> {
             }
             if let Some(passage) = &mut open {
                 let (own, added) = (passage.bytes.len(), paragraph.len());
-                let is_short = own < MIN_BYTES || added < SHORT_BYTES || passage.is_bare();
+                let is_short = own < MIN_BYTES
+                    || added < SHORT_BYTES
+                    || passage.is_bare(body)
+                    || !has_prose(&body[paragraph.clone()]);
                 if is_short && own + added <= MAX_BYTES {
                     passage.bytes.end = paragraph.end;
                     continue;
@@ -88,7 +95,7 @@ pub fn passages(body: &str, headings: &[Heading]) -> Vec<BodyPassage> {
             }
             // A heading stays with the beginning of a long paragraph.
             let mut pieces = split(body, paragraph).into_iter();
-            if let Some(passage) = open.as_mut().filter(|passage| passage.is_bare())
+            if let Some(passage) = open.as_mut().filter(|passage| passage.is_bare(body))
                 && let Some(first) = pieces.next()
             {
                 passage.bytes.end = first.end;
@@ -102,6 +109,37 @@ pub fn passages(body: &str, headings: &[Heading]) -> Vec<BodyPassage> {
     close(&mut open);
     found.retain(|passage| !passage.bytes.is_empty());
     found
+}
+
+/// True if a text has a letter or digit outside of images, embeds, tags, HTML, the addresses of links and the ids of blocks.
+fn has_prose(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let after = &rest[first.len_utf8()..];
+        let skipped = match first {
+            '!' if after.starts_with("[[") => end_of(after, "]]"),
+            '!' if after.starts_with('[') => end_of(after, "](").map(|end| end - "](".len()),
+            ']' if after.starts_with('(') => end_of(after, ")"),
+            '<' if after.starts_with("!--") => end_of(after, "-->"),
+            '<' if after.starts_with(|next: char| next == '/' || next.is_ascii_alphabetic()) => {
+                end_of(after, ">")
+            }
+            '#' | '^' => {
+                let ends = |c: char| c.is_whitespace() || c == '<';
+                Some(1 + after.find(ends).unwrap_or(after.len()))
+            }
+            _ if first.is_alphanumeric() => return true,
+            _ => None,
+        };
+        rest = &rest[skipped.unwrap_or(first.len_utf8())..];
+    }
+    false
+}
+
+/// Returns the end of the first `closing` in the text that follows a character of one byte, counted from that character; `None` if it is too far away.
+fn end_of(after: &str, closing: &str) -> Option<usize> {
+    let near = &after[..after.floor_char_boundary(MAX_MARKUP_BYTES)];
+    near.find(closing).map(|at| 1 + at + closing.len())
 }
 
 /// True if every line of a paragraph is a link reference definition.
@@ -302,6 +340,35 @@ mod tests {
         }
         let headed = format!("# Ferns\n\n{sentences}");
         assert!(texts(&headed)[0].1.starts_with("# Ferns\n\nFerns like"));
+    }
+
+    #[test]
+    fn images_and_tags_are_no_passage_of_their_own() {
+        for text in [
+            "<span class=\"related-pages\">#feature/dates</span>",
+            "![Tasks grouped](../images/tasks-1.png)",
+            "[![a badge](https://example.org/badge.svg)](https://example.org)",
+            "![[diagram.png|300]] ^b15695",
+            "<!-- a comment -->\n---\n<br/>",
+            "#one #two/three",
+            "",
+        ] {
+            assert!(!has_prose(text), "{text:?}");
+            let body = format!("# Dates\n\n{text}\n\n## Due\n\nBefore noon.");
+            let found = passages(&body, &headings(&body));
+            assert!(found[0].is_bare(&body) && !found[1].is_bare(&body), "{text:?}");
+        }
+        for text in ["a", "[a link](a.md)", "1 < 2", "- [ ] x", "蕨", "![", "<b>bold</b>"] {
+            assert_eq!(has_prose(text), text.chars().any(char::is_alphanumeric), "{text:?}");
+        }
+        let sentences = "Ferns like shade. ".repeat(20);
+        let image = format!("![a fern]({}.png)", "fern".repeat(30));
+        let body = format!("{sentences}\n\n{image}\n\n{sentences}");
+        let found = texts(&body);
+        assert_eq!(found.len(), 2, "an image stays with the text before it");
+        assert!(found[0].1.ends_with(&image));
+        // Markup that never ends takes linear time.
+        assert!(!has_prose(&"![[<![".repeat(20_000)));
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Essay {
             CandidatePassage {
                 span: counter.span(found.bytes.clone()),
                 evidence,
-                is_bare: found.is_bare(),
+                is_bare: found.is_bare(&body),
             }
         });
         let passages = found.collect();

@@ -1,6 +1,6 @@
 //! Passage list: the passages of a body as stored in the index, with their places among the positions of the text.
 //!
-//! Encoding: five numbers for each passage, all relative to the previous passage so that they take few bits: characters skipped, length in characters, positions from the previous start, words, and the heading (`32 · positions + level`, plus 8 if nothing follows it; or 0), plus 16 for a list of links.
+//! Encoding: five numbers for each passage, all relative to the previous passage so that they take few bits: characters skipped, length in characters, positions from the previous start, words, and the heading (`32 · positions + level`, plus 8 if no text follows it; or 0), plus 16 for a list of links.
 //! Two more numbers follow: positions from the last start to the end of the body, and from there to the tags.
 
 use std::ops::Range;
@@ -79,7 +79,7 @@ impl<'n> PassageMarks<'n> {
             let start = positions.next().unwrap_or(body_end);
             let heading = heading.map_or(0, |heading| {
                 let end = positions.next().unwrap_or(body_end);
-                let is_bare = u64::from(heading.end >= bytes.end);
+                let is_bare = u64::from(passage.is_bare(body));
                 u64::from(end.saturating_sub(start)) << 5
                     | is_bare << 3
                     | u64::from(heading.level & 7)
@@ -122,7 +122,7 @@ pub(super) struct StoredPassage {
     pub(super) heading_end: u32,
     /// The passage that begins with the nearest heading above this one.
     pub(super) above: Option<usize>,
-    /// True if the passage consists of a heading only.
+    /// True if the passage has no text besides a heading.
     pub(super) is_bare: bool,
     /// True if its text only lists links.
     pub(super) is_link_list: bool,

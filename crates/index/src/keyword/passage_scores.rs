@@ -32,7 +32,7 @@ pub struct ScoredPassage {
     pub span: Span,
     /// Index of the passage that begins with the nearest heading above this one.
     pub above: Option<usize>,
-    /// True if the passage consists of a heading only.
+    /// True if the passage has no text besides a heading.
     pub is_bare: bool,
     /// True if the passage contains words, unlike encoded data and rules.
     pub has_words: bool,
