@@ -22,6 +22,7 @@ use weft_index::embedder::Embedder;
 
 mod bundled_model;
 mod calibrated_embedder;
+mod http_endpoint;
 #[cfg(feature = "multilingual")]
 mod language_directions;
 mod model_choice;
@@ -35,6 +36,7 @@ mod onnx_embedder;
 mod onnx_runtime;
 mod pooling;
 mod remote;
+mod request_backoff;
 mod rten_embedder;
 mod rten_model;
 #[cfg(test)]
@@ -46,6 +48,7 @@ mod wordpiece_counter;
 mod worker_pool;
 
 pub use bundled_model::{ENGLISH, MULTILINGUAL};
+pub use http_endpoint::Secret;
 pub use model_choice::{MULTILINGUAL_ABOVE, ModelChoice};
 pub use model_error::ModelError;
 pub use model_families::Prefixes;
@@ -53,7 +56,7 @@ pub use model_hub::known_models;
 pub use model_selection::{AutoModel, Model, ModelOpener, ModelSelection, select_models};
 pub(crate) use model_selection::{is_pending, record_serving_model};
 pub use onnx_embedder::OnnxEmbedder;
-pub use remote::{RemoteEmbedder, RemoteSettings, Secret};
+pub use remote::{RemoteEmbedder, RemoteSettings};
 pub use rten_embedder::RtenEmbedder;
 pub use tokenizer_estimator::TokenizerEstimator;
 use weft_index::embedder::Calibration;

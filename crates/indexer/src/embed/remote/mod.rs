@@ -9,24 +9,22 @@ mod tests;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ureq::Agent;
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
-use weft_model::redact_urls;
 
-use self::rate_limiter::{RequestLimiter, retry_delay};
-use self::remote_api::{Api, ApiOutcome, HttpReply, authorization};
-pub use self::remote_settings::{RemoteSettings, Secret};
+use self::rate_limiter::RequestLimiter;
+use self::remote_api::Api;
+pub use self::remote_settings::RemoteSettings;
+use super::http_endpoint::{
+    ApiOutcome, Cooldown, HttpEndpoint, KeySource, QUERY_COOLDOWN, RESPONSE_OVERHEAD_BYTES,
+};
 use super::model_families::{self, Prefixes};
 use super::pooling::unit;
+use super::request_backoff::retry_delay;
 use super::text_tokenizer::TextTokenizer;
 use super::{AUTO, ENGLISH, EmbeddingSettings, MULTILINGUAL, ModelError, Runner, bundled_model};
 
-/// How long queries skip an endpoint after it failed; meanwhile they use keywords and links only.
-const QUERY_COOLDOWN: Duration = Duration::from_secs(5);
-
-/// Maximum bytes of a response per number of a vector, and for everything else.
+/// Maximum bytes of a response per number of a vector.
 const BYTES_PER_NUMBER: u64 = 32;
-const RESPONSE_OVERHEAD_BYTES: u64 = 1 << 20;
 
 /// Maximum dimension accepted from an endpoint if none is configured.
 const MAX_DIMENSION: usize = 1 << 16;
@@ -42,21 +40,16 @@ pub struct RemoteEmbedder {
     window: usize,
     tokenizer: Arc<TextTokenizer>,
     rate_limiter: Mutex<RequestLimiter>,
-    /// Until when queries skip the endpoint, and why.
-    cooldown: Mutex<Option<(Instant, String)>>,
+    /// While queries skip the endpoint; they use keywords and links only.
+    cooldown: Cooldown,
 }
 
-/// Address and settings of the endpoint.
+/// The endpoint and its settings.
 struct Endpoint {
     api: Api,
-    agent: Agent,
-    /// Address of requests, which may contain a password or a key.
-    address: String,
-    /// The address without them, for messages.
-    shown_address: String,
+    http: HttpEndpoint,
     model: String,
     settings: RemoteSettings,
-    key: Option<Secret>,
 }
 
 /// Why a request returned no vector.
@@ -98,22 +91,13 @@ impl RemoteEmbedder {
             prefixes,
             tokenizer,
             rate_limiter: Mutex::new(rate_limiter),
-            cooldown: Mutex::new(None),
+            cooldown: Cooldown::default(),
         })
     }
 
     /// Returns a warning for the user if note texts are sent unencrypted.
     pub(super) fn note(&self) -> Option<String> {
-        let address: http::Uri = self.endpoint.address.parse().ok()?;
-        let is_local = |host: &str| {
-            let ip: Option<std::net::IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-            host == "localhost" || ip.is_some_and(|ip| ip.is_loopback())
-        };
-        let open = address.scheme_str() == Some("http") && !address.host().is_some_and(is_local);
-        open.then(|| {
-            let address = &self.endpoint.shown_address;
-            format!("Note texts are sent unencrypted to {address}; use https.")
-        })
+        self.endpoint.http.unencrypted_note("Note texts")
     }
 
     /// Embeds documents, retrying until it succeeds or a retry is pointless.
@@ -124,8 +108,8 @@ impl RemoteEmbedder {
         loop {
             std::thread::sleep(lock(&self.rate_limiter).take(n_tokens, Instant::now()));
             match self.ask(texts, Duration::from_millis(timeout_ms)) {
-                ApiOutcome::Vectors(vectors) => {
-                    *lock(&self.cooldown) = None;
+                ApiOutcome::Results(vectors) => {
+                    self.cooldown.end();
                     return units(&vectors);
                 }
                 ApiOutcome::InvalidTexts { reason } => {
@@ -145,15 +129,13 @@ impl RemoteEmbedder {
 
     /// Embeds a query once, within `timeout`; skips an endpoint that failed recently.
     fn query(&self, text: String, timeout: Duration) -> Result<Vec<Vec<f32>>, RequestFailure> {
-        if let Some((until, reason)) = lock(&self.cooldown).as_ref()
-            && Instant::now() < *until
-        {
-            return Err(RequestFailure::Unavailable(reason.clone()));
+        if let Some(reason) = self.cooldown.reason() {
+            return Err(RequestFailure::Unavailable(reason));
         }
         lock(&self.rate_limiter).take(self.tokenizer.n_tokens(&text), Instant::now());
         let outcome = self.ask(&[text], timeout);
         let (reason, cooldown) = match outcome {
-            ApiOutcome::Vectors(vectors) => return units(&vectors),
+            ApiOutcome::Results(vectors) => return units(&vectors),
             ApiOutcome::InvalidTexts { reason } => {
                 return Err(RequestFailure::InvalidTexts(reason));
             }
@@ -162,14 +144,14 @@ impl RemoteEmbedder {
                 (reason, after.map_or(QUERY_COOLDOWN, |after| retry_delay(1, Some(after))))
             }
         };
-        *lock(&self.cooldown) = Some((Instant::now() + cooldown, reason.clone()));
+        self.cooldown.begin(cooldown, reason.clone());
         Err(RequestFailure::Unavailable(reason))
     }
 
-    fn ask(&self, texts: &[String], timeout: Duration) -> ApiOutcome {
+    fn ask(&self, texts: &[String], timeout: Duration) -> ApiOutcome<Vec<Vec<f64>>> {
         let dimension = self.identity.dimension;
         let vectors = match self.endpoint.ask(texts, dimension, timeout) {
-            ApiOutcome::Vectors(vectors) => vectors,
+            ApiOutcome::Results(vectors) => vectors,
             other @ (ApiOutcome::RetryLater { .. }
             | ApiOutcome::Rejected { .. }
             | ApiOutcome::InvalidTexts { .. }) => {
@@ -182,7 +164,7 @@ impl RemoteEmbedder {
             );
             return ApiOutcome::Rejected { reason };
         }
-        ApiOutcome::Vectors(vectors)
+        ApiOutcome::Results(vectors)
     }
 
     fn error(&self, failure: RequestFailure) -> EmbedError {
@@ -190,7 +172,7 @@ impl RemoteEmbedder {
         match failure {
             RequestFailure::Unavailable(reason) => EmbedError::Unavailable {
                 model,
-                reason: format!("{reason} ({})", self.endpoint.shown_address),
+                reason: format!("{reason} ({})", self.endpoint.http.shown_address),
             },
             RequestFailure::InvalidTexts(reason) => EmbedError::Failed { model, reason },
         }
@@ -252,43 +234,18 @@ impl Endpoint {
             Runner::Auto | Runner::Rten | Runner::Onnx | Runner::OpenAi => Api::OpenAi,
         };
         let url = remote.url.as_deref().unwrap_or(api.default_url());
-        let parsed: http::Uri =
-            url.parse().map_err(|error| unusable(format!("embedding.remote.url: {error}")))?;
-        if !matches!(parsed.scheme_str(), Some("http" | "https")) || parsed.host().is_none() {
-            // The text may contain a password, and only a valid address shows where.
-            let reason = format!(
-                "embedding.remote.url: the value is not an http or https address such as {}",
-                api.default_url()
-            );
-            return Err(unusable(reason));
-        }
         if [AUTO, ENGLISH, MULTILINGUAL].contains(&model.as_str()) {
             return Err(unusable("embedding.model: set it to a model of the endpoint".to_owned()));
         }
-        if let (Some(variable), None) = (&remote.key_env, &remote.key) {
-            let reason = format!(
-                "embedding.remote.key_env names the environment variable {variable}, which is not set"
-            );
-            return Err(unusable(reason));
-        }
-        // Proxies from the environment are ignored: only the settings determine where requests go.
-        let agent = Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .proxy(None)
-            .user_agent(concat!("noteweft/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let address = api.address(url);
-        Ok(Self {
-            api,
-            agent: agent.into(),
-            shown_address: redact_urls(&address).into_owned(),
-            address,
-            model: model.clone(),
-            settings: remote.clone(),
+        let key = KeySource {
+            variable: remote.key_env.clone(),
             key: remote.key.clone(),
-        })
+            file: remote.key_file.clone(),
+        };
+        let such = api.default_url();
+        let http = HttpEndpoint::new("embedding.remote", url, such, key, |url| api.address(url));
+        let http = http.map_err(unusable)?;
+        Ok(Self { api, http, model: model.clone(), settings: remote.clone() })
     }
 
     /// Returns the identity that vectors depend on. The address is left out: the same model may move.
@@ -310,7 +267,7 @@ impl Endpoint {
     fn dimension(&self) -> Result<usize, ModelError> {
         let timeout = Duration::from_millis(self.settings.query_timeout_ms);
         let reason = match self.ask(&["dimension".to_owned()], MAX_DIMENSION, timeout) {
-            ApiOutcome::Vectors(vectors) => match vectors.first().map(Vec::len) {
+            ApiOutcome::Results(vectors) => match vectors.first().map(Vec::len) {
                 Some(length) if (1..=MAX_DIMENSION).contains(&length) => return Ok(length),
                 Some(_) | None => "it returned an empty vector".to_owned(),
             },
@@ -318,60 +275,24 @@ impl Endpoint {
             | ApiOutcome::Rejected { reason }
             | ApiOutcome::InvalidTexts { reason } => reason,
         };
-        let address = self.shown_address.clone();
+        let address = self.http.shown_address.clone();
         Err(ModelError::Unreachable { model: self.model.clone(), address, reason })
     }
 
     /// Sends one request; limits the response to the size that vectors of `dimension` numbers can take.
-    fn ask(&self, texts: &[String], dimension: usize, timeout: Duration) -> ApiOutcome {
+    fn ask(
+        &self,
+        texts: &[String],
+        dimension: usize,
+        timeout: Duration,
+    ) -> ApiOutcome<Vec<Vec<f64>>> {
         let shorter =
             self.settings.dimension.filter(|_| self.settings.truncate_dimensions).map(usize::from);
         let body = self.api.body(&self.model, texts, shorter);
         let n_numbers = texts.len().saturating_mul(dimension) as u64;
         let most =
             RESPONSE_OVERHEAD_BYTES.saturating_add(n_numbers.saturating_mul(BYTES_PER_NUMBER));
-        let key = match self.settings.key_file.as_deref().map(Secret::read).transpose() {
-            Ok(key) => key.or_else(|| self.key.clone()),
-            Err(reason) => return ApiOutcome::Rejected { reason },
-        };
-        match self.send(&body, key.as_ref(), most, timeout) {
-            Ok(reply) => self.api.read(&reply, texts.len()),
-            Err(error) => ApiOutcome::RetryLater { reason: describe(&error), after: None },
-        }
-    }
-
-    fn send(
-        &self,
-        body: &[u8],
-        key: Option<&Secret>,
-        most: u64,
-        timeout: Duration,
-    ) -> Result<HttpReply, ureq::Error> {
-        let request = self.agent.post(&self.address).content_type("application/json");
-        let request = match key {
-            Some(key) => request.header("authorization", authorization(key)),
-            None => request,
-        };
-        let request = request.config().timeout_global(Some(timeout)).build();
-        let mut answer = request.send(body)?;
-        let retry_after = answer.headers().get("retry-after");
-        let seconds = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let status = answer.status().as_u16();
-        let body = answer.body_mut().with_config().limit(most).read_to_vec()?;
-        Ok(HttpReply { status, retry_after: seconds.map(Duration::from_secs), body })
-    }
-}
-
-/// Describes a transport error without anything that was sent.
-fn describe(error: &ureq::Error) -> String {
-    if matches!(error, ureq::Error::Timeout(_)) {
-        "the endpoint did not respond in time".to_owned()
-    } else if matches!(error, ureq::Error::BodyExceedsLimit(_)) {
-        "the endpoint's response is too large".to_owned()
-    } else if let ureq::Error::Io(source) = error {
-        source.to_string()
-    } else {
-        redact_urls(&error.to_string()).into_owned()
+        self.http.ask(&body, most, timeout, |body| self.api.vectors(body, texts.len()))
     }
 }
 

@@ -1,13 +1,6 @@
-//! Builds requests to embedding endpoints and parses their responses, for both supported APIs.
-
-use std::time::Duration;
+//! Builds requests to embedding endpoints and parses their results, for both supported APIs.
 
 use serde_json::{Value, json};
-
-use super::Secret;
-
-/// Maximum number of characters of an endpoint's error message that are reported.
-const MAX_REASON: usize = 160;
 
 /// An embeddings API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,28 +9,6 @@ pub(super) enum Api {
     OpenAi,
     /// `POST /api/embed`. Source: Ollama's API documentation, "Generate embeddings".
     Ollama,
-}
-
-/// The outcome of one request.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum ApiOutcome {
-    /// One vector per text, in order, as returned by the endpoint.
-    Vectors(Vec<Vec<f64>>),
-    /// A retry may succeed, after the given delay if the endpoint states one.
-    RetryLater { reason: String, after: Option<Duration> },
-    /// A retry succeeds only after the user changes the key, the model or the endpoint.
-    Rejected { reason: String },
-    /// The endpoint rejects these texts.
-    InvalidTexts { reason: String },
-}
-
-/// An HTTP response.
-#[derive(Clone, Debug, Default)]
-pub(super) struct HttpReply {
-    pub(super) status: u16,
-    /// The `retry-after` header, if it is a number of seconds.
-    pub(super) retry_after: Option<Duration>,
-    pub(super) body: Vec<u8>,
 }
 
 impl Api {
@@ -78,36 +49,8 @@ impl Api {
         body.to_string().into_bytes()
     }
 
-    /// Parses the response for `n_texts` texts.
-    pub(super) fn read(self, reply: &HttpReply, n_texts: usize) -> ApiOutcome {
-        let HttpReply { status, retry_after, body } = reply;
-        let message = || self.reason(body).map_or_else(String::new, |reason| format!(": {reason}"));
-        match status {
-            200..=299 => match self.vectors(body, n_texts) {
-                Ok(vectors) => ApiOutcome::Vectors(vectors),
-                Err(reason) => ApiOutcome::RetryLater { reason, after: *retry_after },
-            },
-            // A message about a key may contain part of it.
-            401 | 403 => ApiOutcome::Rejected {
-                reason: format!(
-                    "the endpoint rejected the API key ({status}); check embedding.remote.key_env or embedding.remote.key_file"
-                ),
-            },
-            408 | 425 | 429 | 500..=599 => ApiOutcome::RetryLater {
-                reason: format!("the endpoint returned status {status}{}", message()),
-                after: *retry_after,
-            },
-            // A message about a text may contain part of it.
-            400 | 413 | 422 => ApiOutcome::InvalidTexts {
-                reason: format!("the endpoint rejected the texts ({status})"),
-            },
-            _ => ApiOutcome::Rejected {
-                reason: format!("the endpoint returned status {status}{}", message()),
-            },
-        }
-    }
-
-    fn vectors(self, body: &[u8], n_texts: usize) -> Result<Vec<Vec<f64>>, String> {
+    /// Parses the vectors of `n_texts` texts, in order, as returned by the endpoint.
+    pub(super) fn vectors(self, body: &[u8], n_texts: usize) -> Result<Vec<Vec<f64>>, String> {
         let malformed = || {
             "the endpoint's response is not a list of embeddings; check embedding.remote.url and embedding.runner".to_owned()
         };
@@ -136,23 +79,6 @@ impl Api {
         }
         Err(format!("the endpoint returned {} vectors for {n_texts} texts", vectors.len()))
     }
-
-    /// Returns the endpoint's error message.
-    fn reason(self, body: &[u8]) -> Option<String> {
-        let answer: Value = serde_json::from_slice(body).ok()?;
-        let message = match self {
-            Self::OpenAi => answer["error"]["message"].as_str().or(answer["error"].as_str()),
-            Self::Ollama => answer["error"].as_str(),
-        };
-        let line = message?.lines().next().unwrap_or_default();
-        let line: String = line.chars().filter(|c| !c.is_control()).take(MAX_REASON).collect();
-        Some(line).filter(|line| !line.is_empty())
-    }
-}
-
-/// Returns the value of the authorization header.
-pub(super) fn authorization(key: &Secret) -> String {
-    format!("Bearer {}", key.reveal())
 }
 
 /// Parses an array of numbers.
@@ -163,9 +89,11 @@ fn floats(value: &Value) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::http_endpoint::{ApiOutcome, HttpReply, outcome};
 
-    fn reply(status: u16, body: &str) -> HttpReply {
-        HttpReply { status, retry_after: None, body: body.as_bytes().to_vec() }
+    fn read(api: Api, status: u16, body: &str) -> ApiOutcome<Vec<Vec<f64>>> {
+        let reply = HttpReply { status, retry_after: None, body: body.as_bytes().to_vec() };
+        outcome(&reply, "embedding.remote", |body| api.vectors(body, 2))
     }
 
     #[test]
@@ -189,7 +117,7 @@ mod tests {
                 r#"{"data": [{"embedding": [1, 0]}, {"embedding": [0, 1]}]}"#,
             ),
         ] {
-            assert_eq!(api.read(&reply(200, body), 2), ApiOutcome::Vectors(both.clone()), "{name}");
+            assert_eq!(read(api, 200, body), ApiOutcome::Results(both.clone()), "{name}");
         }
     }
 
@@ -257,11 +185,11 @@ mod tests {
                 "the texts (400)",
             ),
         ] {
-            let (again, reason) = match Api::OpenAi.read(&reply(status, body), 2) {
+            let (again, reason) = match read(Api::OpenAi, status, body) {
                 ApiOutcome::RetryLater { reason, .. } => (Again::Later, reason),
                 ApiOutcome::Rejected { reason } => (Again::Refused, reason),
                 ApiOutcome::InvalidTexts { reason } => (Again::Texts, reason),
-                ApiOutcome::Vectors(_) => panic!("{name} gave vectors"),
+                ApiOutcome::Results(_) => panic!("{name} gave vectors"),
             };
             assert_eq!(again, expected, "{name}: {reason}");
             assert!(reason.contains(part) && !reason.contains("secret"), "{name}: {reason}");

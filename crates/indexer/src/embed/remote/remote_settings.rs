@@ -1,11 +1,12 @@
 //! Settings of a remote endpoint: its address, its limits and its key.
 
-use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use weft_model::settings::Problems;
+
+use super::super::http_endpoint::Secret;
 
 /// Settings of a remote endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,38 +71,5 @@ impl RemoteSettings {
         let knows_length = dimension.is_some() || !truncate_dimensions;
         problems.check(knows_length, "truncate_dimensions", "requires embedding.remote.dimension");
         problems
-    }
-}
-
-/// An API key. Shown only to the endpoint.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a key.
-    #[must_use]
-    pub const fn new(key: String) -> Self {
-        Self(key)
-    }
-
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// Reads the first line of a file, trimmed.
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("cannot read the API key from {}: {error}", path.display()))?;
-        let key = text.lines().next().unwrap_or_default().trim();
-        if key.is_empty() {
-            return Err(format!("{} contains no API key on its first line", path.display()));
-        }
-        Ok(Self(key.to_owned()))
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
     }
 }

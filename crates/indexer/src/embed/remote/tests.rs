@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use weft_testkit::http_stub::{HttpStub, RecordedRequest, StubResponse};
 
 use super::*;
+use crate::embed::http_endpoint::Secret;
 
 fn settings(endpoint: &HttpStub, runner: Runner) -> EmbeddingSettings {
     EmbeddingSettings {
