@@ -1,4 +1,4 @@
-//! The searchable state: snapshot, notes, keyword index, vector index, store, and the embedder trait.
+//! The searchable state: snapshot, notes, keyword index, vector index, store, and the traits of embedders and rerankers.
 //!
 //! A [`Snapshot`] holds everything a query needs, of one generation; a [`Reader`] returns the newest.
 //! The parts are immutable values with structural sharing, so publishing costs only what an edit changed.
@@ -17,6 +17,7 @@ mod note_rows;
 pub mod notes;
 mod open_file;
 mod pinned_folder;
+pub mod reranker;
 mod snapshot;
 mod store;
 mod truncated_maps;

@@ -1,6 +1,7 @@
-//! Shared test support: notebooks from a drawing or a seed, a model of Doughnut, an HTTP server, a disk that fails, and notes that forge output.
+//! Shared test support: notebooks from a drawing or a seed, a model of Doughnut, a tiny cross-encoder, an HTTP server, a disk that fails, and notes that forge output.
 #![forbid(unsafe_code)]
 
+mod cross_encoder;
 pub mod doughnut_model;
 mod failing_disk;
 pub mod forged_lines;
@@ -8,6 +9,7 @@ pub mod http_stub;
 pub mod notebook;
 mod random;
 
+pub use cross_encoder::write_cross_encoder;
 pub use failing_disk::FailingDisk;
 pub use notebook::{Notebook, NotebookEntry};
 pub use random::Random;

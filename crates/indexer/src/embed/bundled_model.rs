@@ -10,7 +10,7 @@ use super::model_families::Prefixes;
 use super::model_files::{ModelFiles, ModelWeights};
 use super::model_tokenizer::ModelTokenizer;
 use super::pooling::Pooling;
-use super::rten_model::RtenModel;
+use super::rten_model::{RtenModel, VECTORS};
 use super::text_tokenizer::TextTokenizer;
 #[cfg(feature = "multilingual")]
 use super::unigram_tokenizer::UnigramTokenizer;
@@ -77,7 +77,7 @@ static ENGLISH_TOKENIZER: LazyLock<Arc<TextTokenizer>> = LazyLock::new(|| {
 });
 
 static ENGLISH_GRAPH: LazyLock<Result<Arc<RtenModel>, String>> =
-    LazyLock::new(|| RtenModel::load(&BundledModel::English.weights()).map(Arc::new));
+    LazyLock::new(|| RtenModel::load(&BundledModel::English.weights(), VECTORS).map(Arc::new));
 
 #[cfg(feature = "multilingual")]
 static MULTILINGUAL_TOKENIZER: LazyLock<Arc<UnigramTokenizer>> = LazyLock::new(|| {
@@ -87,7 +87,7 @@ static MULTILINGUAL_TOKENIZER: LazyLock<Arc<UnigramTokenizer>> = LazyLock::new(|
 
 #[cfg(feature = "multilingual")]
 static MULTILINGUAL_GRAPH: LazyLock<Result<Arc<RtenModel>, String>> =
-    LazyLock::new(|| RtenModel::load(&BundledModel::Multilingual.weights()).map(Arc::new));
+    LazyLock::new(|| RtenModel::load(&BundledModel::Multilingual.weights(), VECTORS).map(Arc::new));
 
 /// Returns the tokenizer of the English model, which is parsed once per process on first use.
 ///

@@ -1,5 +1,7 @@
 //! Embeds texts: with the bundled models, other models in rten or ONNX Runtime, or a remote endpoint.
 //!
+//! Also opens rerankers ([`open_reranker`]), which share tokenizers, runtimes and requests with them.
+//!
 //! [`open`] is the entry point: it turns settings into an [`Embedder`], with notes about every fallback it had to take.
 //!
 //! ```
@@ -37,6 +39,7 @@ mod onnx_runtime;
 mod pooling;
 mod remote;
 mod request_backoff;
+mod reranking;
 mod rten_embedder;
 mod rten_model;
 #[cfg(test)]
@@ -57,6 +60,9 @@ pub use model_selection::{AutoModel, Model, ModelOpener, ModelSelection, select_
 pub(crate) use model_selection::{is_pending, record_serving_model};
 pub use onnx_embedder::OnnxEmbedder;
 pub use remote::{RemoteEmbedder, RemoteSettings};
+pub use reranking::{
+    OpenedReranker, RerankEndpoint, RerankRunner, RerankerSettings, open_reranker,
+};
 pub use rten_embedder::RtenEmbedder;
 pub use tokenizer_estimator::TokenizerEstimator;
 use weft_index::embedder::Calibration;

@@ -1,8 +1,8 @@
-//! Errors of opening an embedder.
+//! Errors of opening an embedder or a reranker.
 
 use std::path::PathBuf;
 
-/// Why an embedder could not be opened. Each message names what to change.
+/// Why an embedder or a reranker could not be opened. Each message names what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Neither an existing folder nor a known name.

@@ -123,6 +123,13 @@ impl ModelFiles {
             pooling: pooling.name().to_owned(),
         }
     }
+
+    /// Returns the name of a reranker: scores depend on its files and on the token limit.
+    pub(crate) fn rerank_name(&self) -> String {
+        let mut recipe = blake3::Hasher::new();
+        recipe.update(self.digest.as_bytes()).update(&(self.max_tokens as u64).to_le_bytes());
+        format!("{}@{}", self.name, &recipe.finalize().to_hex()[..DIGEST_DIGITS])
+    }
 }
 
 /// An external data file: the name by which the graph refers to it, and its bytes.

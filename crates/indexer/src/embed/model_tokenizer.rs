@@ -23,7 +23,7 @@ pub(crate) struct TokenIds {
 }
 
 impl TokenIds {
-    fn of(encoding: &Encoding) -> Result<Self, String> {
+    pub(super) fn of(encoding: &Encoding) -> Result<Self, String> {
         Ok(Self { ids: signed(encoding.get_ids())?, types: signed(encoding.get_type_ids())? })
     }
 

@@ -1,5 +1,6 @@
 //! Models run by ONNX Runtime through fastembed.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefin
 use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
 
 use super::model_error::ModelError;
-use super::model_files::{ModelFiles, digest_of};
+use super::model_files::{ExternalData, ModelFiles, digest_of};
 use super::model_tokenizer::ModelTokenizer;
 use super::onnx_runtime::{self, Runtime};
 use super::pooling::{Pooling, unit};
@@ -102,24 +103,13 @@ fn session(
     tokenizer: &TextTokenizer,
     runtime: &Runtime,
 ) -> Result<TextEmbedding, String> {
-    let (graph, external_data) = files.weights.read().map_err(|error| error.to_string())?;
-    if digest_of(&graph, &external_data, &files.tokenizer) != files.digest {
-        return Err("its files changed after it was opened; restart to use the new ones".to_owned());
-    }
-    // fastembed requires four files; padding never happens here, and its tokenizer is replaced below.
-    let config = serde_json::json!({ "model_max_length": files.max_tokens, "pad_token": "[PAD]", "pad_token_id": 0 });
-    let tokenizer_files = TokenizerFiles {
-        tokenizer_file: files.tokenizer.to_vec(),
-        config_file: config.to_string().into_bytes(),
-        special_tokens_map_file: b"{}".to_vec(),
-        tokenizer_config_file: config.to_string().into_bytes(),
-    };
+    let (graph, external_data) = unchanged_weights(files)?;
     let pooling = match files.pooling {
         Pooling::Mean => fastembed::Pooling::Mean,
         Pooling::Cls => fastembed::Pooling::Cls,
     };
-    let mut model =
-        UserDefinedEmbeddingModel::new(graph.into_owned(), tokenizer_files).with_pooling(pooling);
+    let mut model = UserDefinedEmbeddingModel::new(graph.into_owned(), tokenizer_files(files))
+        .with_pooling(pooling);
     for (name, bytes) in external_data {
         model = model.with_external_initializer(name, bytes);
     }
@@ -131,6 +121,28 @@ fn session(
         .map_err(|error| error.to_string())?;
     session.tokenizer = tokenizer.truncating(files.max_tokens)?;
     Ok(session)
+}
+
+/// Reads the graph and its external data. Fails if they are not those that were opened.
+pub(super) fn unchanged_weights(
+    files: &ModelFiles,
+) -> Result<(Cow<'static, [u8]>, Vec<ExternalData>), String> {
+    let (graph, external_data) = files.weights.read().map_err(|error| error.to_string())?;
+    if digest_of(&graph, &external_data, &files.tokenizer) != files.digest {
+        return Err("its files changed after it was opened; restart to use the new ones".to_owned());
+    }
+    Ok((graph, external_data))
+}
+
+/// Returns the four files that fastembed requires. Padding never happens here, and the tokenizer is replaced afterwards.
+pub(super) fn tokenizer_files(files: &ModelFiles) -> TokenizerFiles {
+    let config = serde_json::json!({ "model_max_length": files.max_tokens, "pad_token": "[PAD]", "pad_token_id": 0 });
+    TokenizerFiles {
+        tokenizer_file: files.tokenizer.to_vec(),
+        config_file: config.to_string().into_bytes(),
+        special_tokens_map_file: b"{}".to_vec(),
+        tokenizer_config_file: config.to_string().into_bytes(),
+    }
 }
 
 fn vector(session: &mut TextEmbedding, text: &str) -> Result<Vec<f32>, String> {

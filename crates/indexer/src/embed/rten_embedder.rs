@@ -11,7 +11,7 @@ use super::bundled_model::{self, BundledModel};
 use super::model_error::ModelError;
 use super::model_files::ModelFiles;
 use super::model_tokenizer::{ModelTokenizer, TokenIds};
-use super::rten_model::RtenModel;
+use super::rten_model::{RtenModel, VECTORS};
 use super::text_tokenizer::TextTokenizer;
 use super::worker_pool::WorkerPool;
 
@@ -91,7 +91,7 @@ impl RtenEmbedder {
             |reason| ModelError::Model { model: files.name.clone(), runner: RUNNER, reason };
         let tokenizer = TextTokenizer::from_bytes(&files.tokenizer).map_err(failed)?;
         let tokenizer = ModelTokenizer::Library(Arc::new(tokenizer));
-        let model = Arc::new(RtenModel::load(&files.weights).map_err(failed)?);
+        let model = Arc::new(RtenModel::load(&files.weights, VECTORS).map_err(failed)?);
         let probe = tokenizer.encode("probe", files.max_tokens).map_err(failed)?;
         let pool = one_thread();
         let dimension = model.run(&[&probe], files.pooling, &pool).map_err(failed)?.concat().len();
@@ -221,7 +221,7 @@ impl Embedder for RtenEmbedder {
     }
 }
 
-fn one_thread() -> Arc<ThreadPool> {
+pub(super) fn one_thread() -> Arc<ThreadPool> {
     Arc::new(ThreadPool::with_num_threads(1))
 }
 

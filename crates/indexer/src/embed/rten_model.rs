@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
-use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, Tensor};
 
 use super::model_files::ModelWeights;
 use super::model_tokenizer::TokenIds;
 use super::pooling::{Pooling, unit};
 
-/// Outputs by preference, in the same order as the other runner; a single output is used whatever its name.
-const OUTPUTS: &[&str] =
+/// Outputs of an embedding model by preference, in the same order as the other runner; a single output is used whatever its name.
+pub(crate) const VECTORS: &[&str] =
     &["text_embeds", "last_hidden_state", "sentence_embedding", "token_embeddings"];
+
+/// Output of a cross-encoder, as in the other runner.
+pub(crate) const LOGITS: &[&str] = &["logits"];
 
 /// A loaded graph, with its inputs and output.
 pub(crate) struct RtenModel {
@@ -29,7 +32,8 @@ enum ModelInput {
 }
 
 impl RtenModel {
-    pub(crate) fn load(weights: &ModelWeights) -> Result<Self, String> {
+    /// Loads a graph; of several outputs, the first of `wanted` is used.
+    pub(crate) fn load(weights: &ModelWeights, wanted: &[&str]) -> Result<Self, String> {
         let options = ModelOptions::with_all_ops().prepack_weights(true).clone();
         let model = match weights {
             ModelWeights::Bundled(graph) => options.load_static_slice(graph),
@@ -49,13 +53,12 @@ impl RtenModel {
         });
         let inputs = inputs.collect::<Result<_, _>>()?;
         let outputs = model.output_ids();
-        let preferred = OUTPUTS.iter().find_map(|wanted| {
+        let preferred = wanted.iter().find_map(|wanted| {
             outputs.iter().copied().find(|&node| name(node).as_deref() == Some(wanted))
         });
         let output = if let &[only] = outputs { Some(only) } else { preferred };
-        let output = output.ok_or_else(|| {
-            format!("it has none of the supported outputs {}", OUTPUTS.join(", "))
-        })?;
+        let output = output
+            .ok_or_else(|| format!("it has none of the supported outputs {}", wanted.join(", ")))?;
         Ok(Self { model, inputs, output })
     }
 
@@ -67,7 +70,38 @@ impl RtenModel {
         pool: &Arc<ThreadPool>,
     ) -> Result<Vec<Vec<f32>>, String> {
         let n_texts = texts.len();
-        let longest = texts.iter().map(|text| text.len()).max().unwrap_or_default();
+        let longest = longest(texts);
+        let output = self.output(texts, pool)?;
+        let (n_rows, dimension) = match *output.shape() {
+            [n, rows, dimension] if n == n_texts && rows * dimension > 0 => (rows, dimension),
+            [n, dimension] if n == n_texts && dimension > 0 => (1, dimension),
+            ref shape => return Err(format!("its output has the unsupported shape {shape:?}")),
+        };
+        let values = output.to_vec();
+        let vectors = values.chunks_exact(n_rows * dimension).zip(texts).map(|(rows, text)| {
+            // One row per token, followed by padding; or a single row that the model pooled.
+            let n_own = if n_rows == longest { text.len() } else { n_rows };
+            unit(&pooling.pool(&rows[..n_own * dimension], dimension))
+                .ok_or_else(|| "it returned a vector that is zero or not finite".to_owned())
+        });
+        vectors.collect()
+    }
+
+    /// Returns the only number that a cross-encoder returns for a pair of texts.
+    pub(crate) fn logit(&self, pair: &TokenIds, pool: &Arc<ThreadPool>) -> Result<f32, String> {
+        let output = self.output(&[pair], pool)?;
+        match output.to_vec()[..] {
+            [logit] => Ok(logit),
+            _ => Err(format!(
+                "its output has the shape {:?}, but a cross-encoder returns one number for a pair of texts",
+                output.shape()
+            )),
+        }
+    }
+
+    /// Runs the graph on some texts, each padded to the longest with zeros, which the mask excludes.
+    fn output(&self, texts: &[&TokenIds], pool: &Arc<ThreadPool>) -> Result<Tensor<f32>, String> {
+        let (n_texts, longest) = (texts.len(), longest(texts));
         if longest == 0 {
             return Err("its tokenizer produced no tokens".to_owned());
         }
@@ -89,19 +123,10 @@ impl RtenModel {
             .model
             .run_n(inputs, [self.output], Some(options))
             .map_err(|error| error.to_string())?;
-        let output = output.into_tensor::<f32>().ok_or("its output is not a tensor of floats")?;
-        let (n_rows, dimension) = match *output.shape() {
-            [n, rows, dimension] if n == n_texts && rows * dimension > 0 => (rows, dimension),
-            [n, dimension] if n == n_texts && dimension > 0 => (1, dimension),
-            ref shape => return Err(format!("its output has the unsupported shape {shape:?}")),
-        };
-        let values = output.to_vec();
-        let vectors = values.chunks_exact(n_rows * dimension).zip(texts).map(|(rows, text)| {
-            // One row per token, followed by padding; or a single row that the model pooled.
-            let n_own = if n_rows == longest { text.len() } else { n_rows };
-            unit(&pooling.pool(&rows[..n_own * dimension], dimension))
-                .ok_or_else(|| "it returned a vector that is zero or not finite".to_owned())
-        });
-        vectors.collect()
+        output.into_tensor::<f32>().ok_or_else(|| "its output is not a tensor of floats".to_owned())
     }
+}
+
+fn longest(texts: &[&TokenIds]) -> usize {
+    texts.iter().map(|text| text.len()).max().unwrap_or_default()
 }

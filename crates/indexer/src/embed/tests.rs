@@ -396,4 +396,6 @@ fn onnx_runtime_is_rejected_then_loaded_and_agrees_with_rten() {
         ..settings(plain.path(), Runner::Onnx)
     });
     assert!(broken.err().unwrap().to_string().contains("does not run in onnxruntime"));
+
+    reranking::tests::check_in_onnx_runtime(Path::new(&library));
 }

@@ -118,6 +118,12 @@ impl TextTokenizer {
         max_tokens.saturating_sub(self.n_special).max(1)
     }
 
+    /// Returns the number of tokens added to every pair of texts.
+    pub(crate) fn n_special_of_pair(&self) -> Result<usize, String> {
+        let pair = self.inner.encode_fast(("", ""), true).map_err(|error| error.to_string())?;
+        Ok(pair.len())
+    }
+
     /// Returns a copy for a runner that tokenizes by itself, truncating to `max_tokens` without padding.
     pub(crate) fn truncating(&self, max_tokens: usize) -> Result<Tokenizer, String> {
         let mut copy = self.inner.clone();
