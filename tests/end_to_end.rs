@@ -10,6 +10,7 @@ mod mcp;
 mod observability;
 mod open_note;
 mod path_confinement;
+mod rerank;
 mod server_behavior;
 mod web_page;
 mod why_not;

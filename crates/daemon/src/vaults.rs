@@ -9,7 +9,7 @@ use weft_engine::{Engine, EngineError, Estimators};
 use weft_index::Disk;
 use weft_index::Snapshot;
 use weft_index::embedder::Embedder;
-use weft_indexer::embed::{self, ModelSelection};
+use weft_indexer::embed::{self, ModelSelection, OpenedReranker};
 use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
 use weft_model::tokens::Characters;
 use weft_model::{Estimator, Tokens};
@@ -135,6 +135,7 @@ impl Vaults {
             vector,
             embedding: _,
             search,
+            rerank,
             related,
             walk,
             context,
@@ -161,7 +162,7 @@ impl Vaults {
             config.with_endpoint_secrets(paths, earlier)
         });
         let no_model = opened.as_ref().err().map(ToString::to_string);
-        let (models, notices) = opened.unwrap_or_else(|error| {
+        let (models, mut notices) = opened.unwrap_or_else(|error| {
             let line = format!("{error}. Search uses keywords and links only.");
             (ModelSelection::from(None), vec![line])
         });
@@ -179,6 +180,19 @@ impl Vaults {
         let engine = match no_model {
             Some(why) => engine.without_model(&why),
             None => engine,
+        };
+        let engine = match embed::open_reranker(&config.reranker()) {
+            Ok(OpenedReranker { reranker, notes }) => {
+                notices.extend(notes);
+                match reranker {
+                    Some(reranker) => engine.with_reranker(Ok(reranker), rerank.stage()),
+                    None => engine,
+                }
+            }
+            Err(error) => {
+                notices.push(format!("{error}. Hits are not reranked."));
+                engine.with_reranker(Err(error.to_string()), rerank.stage())
+            }
         };
         let config = ArcSwap::from_pointee(config.clone());
         Ok(Self { indexer, generations, engine, notices, config })

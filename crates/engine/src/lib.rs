@@ -1,7 +1,7 @@
 //! The query engine: one method per kind of request, in domain types.
 //!
 //! An [`Engine`] answers each request from one snapshot: it takes the newest one at the start and keeps it to the end, so the text, scores and links of an answer belong to the same generation.
-//! The crate is synchronous and pure, except for embedding the query.
+//! The crate is synchronous and pure, except for embedding the query and reranking.
 #![forbid(unsafe_code)]
 
 mod analyzer_pool;
@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use weft_graph::centrality::Centrality;
 use weft_index::notes::Resolution;
+use weft_index::reranker::{Reranker, RerankerIdentity};
 use weft_index::{Reader, Snapshot};
 use weft_model::fragment::NamedPart;
 use weft_model::{NoteId, Span, Stop};
@@ -41,6 +42,7 @@ use context::ContextSettings;
 use generation_cache::GenerationCache;
 use hygiene::HygieneCache;
 use pinned_snapshots::PinnedSnapshots;
+use search::Reranking;
 
 pub use diff::{Diff, LinkChange, LinkChangeKind, NoteChange, NoteChangeKind, NoteName, NotePart};
 pub use error::EngineError;
@@ -56,20 +58,20 @@ pub use notes::{
 };
 pub use related::{FocusTexts, RelatedAnswer, RelatedRequest, RelatedSettings, RelationSet};
 pub use search::{
-    Calibration, Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord,
-    Explanation, Hit, MissReason, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest, Via,
-    WhyNotAnswer, WhyNotRequest,
+    Calibration, Connection, DisabledSignals, ExplainedCandidate, ExplainedReranking,
+    ExplainedSeed, ExplainedWord, Explanation, Hit, MissReason, Origin, RawSignals, SearchAnswer,
+    SearchMode, SearchRequest, Via, WhyNotAnswer, WhyNotRequest,
 };
 pub use settings::{
     Activation, BridgeSettings, ClassicSettings, EngineSettings, MAX_SNIPPETS, Profile,
-    TopicSettings,
+    RerankSettings, TopicSettings,
 };
 pub use siblings::{SiblingView, SiblingsAnswer, SiblingsRequest};
 pub use snippet::Snippet;
 pub use walk::WalkSettings;
 pub use warning::{Warning, WarningCode};
 pub use weft_accordion::Rendering;
-pub use weft_gars::{Signals, Weights};
+pub use weft_gars::{ScoreWeights, Signals, Weights};
 pub use weft_graph::doughnut;
 pub use weft_graph::topics::SiblingKind;
 
@@ -89,6 +91,7 @@ pub struct Engine {
     analyzers: AnalyzerPool,
     /// Why vectors are unavailable although they are configured.
     no_model: Option<Arc<str>>,
+    reranking: Option<Arc<Reranking>>,
     stop: Stop,
 }
 
@@ -113,6 +116,7 @@ impl Engine {
             hygiene: HygieneCache::default(),
             analyzers: AnalyzerPool::default(),
             no_model: None,
+            reranking: None,
             stop: Stop::default(),
         }
     }
@@ -140,6 +144,22 @@ impl Engine {
     #[must_use]
     pub fn without_model(self, why: &str) -> Self {
         Self { no_model: Some(why.into()), ..self }
+    }
+
+    /// Reranks the best candidates of searches with `reranker`; if it is the reason why a configured one cannot be used, searches warn with it.
+    #[must_use]
+    pub fn with_reranker(
+        self,
+        reranker: Result<Arc<dyn Reranker>, String>,
+        settings: RerankSettings,
+    ) -> Self {
+        Self { reranking: Some(Arc::new(Reranking { reranker, settings })), ..self }
+    }
+
+    /// Returns the reranker; `None` without one.
+    #[must_use]
+    pub fn reranker(&self) -> Option<&RerankerIdentity> {
+        Some(self.reranking.as_ref()?.reranker.as_ref().ok()?.identity())
     }
 
     /// Replaces the limits of walks.

@@ -204,6 +204,43 @@ impl SetWeights {
     }
 }
 
+/// How the best candidates are reranked. The model is not part of it: the caller opens it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RerankSettings {
+    /// Number of candidates that are reranked, the best ones; 1 to 1,000.
+    pub top_n: usize,
+    /// Weight of the relevance in the score, 0 to 0.95; the signals of GARS have the rest.
+    pub weight: f64,
+    /// Maximum number of passages of a note that the reranker reads, those with the most evidence; 1 to 100.
+    pub passages: usize,
+    /// Maximum number of characters of these passages together, 1 to 100,000.
+    pub text_chars: usize,
+    /// Milliseconds that a search waits for the reranker, 1 to 60,000; less if its deadline is earlier.
+    pub timeout_ms: u64,
+}
+
+impl Default for RerankSettings {
+    fn default() -> Self {
+        Self { top_n: 20, weight: 0.5, passages: 3, text_chars: 1_500, timeout_ms: 2_000 }
+    }
+}
+
+impl RerankSettings {
+    /// Returns the settings that are out of range.
+    #[must_use]
+    pub fn problems(&self) -> Problems {
+        let Self { top_n, weight, passages, text_chars, timeout_ms } = self;
+        let mut problems = Problems::default();
+        problems.within("top_n", *top_n, 1..=1_000);
+        // With all the weight, the notes that were not reranked would all score 0.
+        problems.within("weight", *weight, 0.0..=0.95);
+        problems.within("passages", *passages, 1..=100);
+        problems.within("text_chars", *text_chars, 1..=100_000);
+        problems.within("timeout_ms", *timeout_ms, 1..=60_000);
+        problems
+    }
+}
+
 /// How linked hits activate a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

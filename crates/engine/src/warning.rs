@@ -32,6 +32,8 @@ pub enum WarningCode {
     StageSkipped,
     /// The query could not be embedded, so the vector retriever was skipped.
     ModelUnavailable,
+    /// The hits were not reranked although the settings or the request ask for it, because the reranker failed, is missing, or could not finish in time.
+    RerankSkipped,
     /// Some chunks have no vector yet.
     VectorsPending,
     /// No note matches one condition of the filter, such as a tag or a path.
@@ -64,9 +66,10 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::StageSkipped,
         Self::ModelUnavailable,
+        Self::RerankSkipped,
         Self::VectorsPending,
         Self::FilterMatchesNothing,
         Self::UnknownLinkType,
@@ -89,6 +92,7 @@ impl WarningCode {
         match self {
             Self::StageSkipped => "stage_skipped",
             Self::ModelUnavailable => "model_unavailable",
+            Self::RerankSkipped => "rerank_skipped",
             Self::VectorsPending => "vectors_pending",
             Self::FilterMatchesNothing => "filter_matches_nothing",
             Self::UnknownLinkType => "unknown_link_type",

@@ -1,6 +1,6 @@
 //! GARS: the score of a note as the weighted sum of its signals similarity, centrality and activation, and the formulas of these signals.
 //!
-//! A [`Gars`] keeps each signal and its contribution.
+//! A [`Gars`] keeps each signal and its contribution. A reranker may add one more, the relevance.
 //! [`bridge`] and [`classic`] contain the formulas of the two profiles as functions of numbers. The engine finds out which notes are linked and which contain which word.
 //!
 //! ```
@@ -22,4 +22,4 @@ pub mod bridge;
 pub mod classic;
 mod score;
 
-pub use score::{Gars, Signals, Weights, WeightsError};
+pub use score::{Gars, ScoreWeights, Signals, Weights, WeightsError};

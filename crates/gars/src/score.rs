@@ -11,9 +11,11 @@ pub struct Signals {
     pub centrality: f64,
     /// How connections to better hits lift it.
     pub activation: f64,
+    /// How well a reranker says that its text answers the query; 0 if none was asked about it.
+    pub relevance: f64,
 }
 
-/// Weight of each signal. Only their proportions matter: see [`Weights::shares`].
+/// Weight of each signal of GARS. Only their proportions matter: see [`Weights::shares`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
@@ -66,13 +68,30 @@ impl Weights {
             shares = shares.divided_by(greatest);
             shares = shares.divided_by(shares.sum());
         }
-        while shares.sum() > 1.0 {
-            let Self { similarity, centrality, activation } = &mut shares;
+        Ok(shares.bounded(0.0))
+    }
+
+    /// Scales weights from [`shares`](Self::shares) to leave the share `relevance` of the score, in `0.0..=1.0`, to a reranker.
+    #[must_use]
+    pub fn beside(&self, relevance: f64) -> ScoreWeights {
+        let left = 1.0 - relevance;
+        let scaled = Self {
+            similarity: self.similarity * left,
+            centrality: self.centrality * left,
+            activation: self.activation * left,
+        };
+        ScoreWeights { gars: scaled.bounded(relevance), relevance }
+    }
+
+    /// Lowers the greatest weight by rounding errors, so that the sum with `more` does not exceed 1.
+    fn bounded(mut self, more: f64) -> Self {
+        while self.sum() + more > 1.0 {
+            let Self { similarity, centrality, activation } = &mut self;
             let greatest = if *similarity >= *centrality { similarity } else { centrality };
             let greatest = if *greatest >= *activation { greatest } else { activation };
             *greatest = greatest.next_down();
         }
-        Ok(shares)
+        self
     }
 
     /// Sums in the same order as scores.
@@ -89,6 +108,15 @@ impl Weights {
     }
 }
 
+/// Weight of each part of a score; they sum to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScoreWeights {
+    /// Weights of the signals of GARS.
+    pub gars: Weights,
+    /// Weight of the relevance; 0 without a reranker.
+    pub relevance: f64,
+}
+
 /// A score with its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gars {
@@ -96,7 +124,7 @@ pub struct Gars {
     pub signals: Signals,
     /// Signals after weighting.
     pub contributions: Signals,
-    /// Sum of the contributions in the order similarity, centrality, activation; in `0.0..=1.0`.
+    /// Sum of the contributions in the order similarity, centrality, activation, relevance; in `0.0..=1.0`.
     pub score: f64,
 }
 
@@ -104,13 +132,25 @@ impl Gars {
     /// Computes sim·W_sim + cent·W_cent + act·W_act, for weights from [`Weights::shares`]. Source: Shadow graph guide, stage 3.
     #[must_use]
     pub fn new(signals: Signals, weights: &Weights) -> Self {
-        let Signals { similarity, centrality, activation } = signals;
+        Self::reranked(signals, &ScoreWeights { gars: *weights, relevance: 0.0 })
+    }
+
+    /// Adds the relevance times its weight to the signals of GARS times theirs, for weights from [`Weights::beside`].
+    ///
+    /// All candidates lose the same part of their score of GARS, so one without relevance never overtakes one that was before it.
+    #[must_use]
+    pub fn reranked(signals: Signals, weights: &ScoreWeights) -> Self {
+        let Signals { similarity, centrality, activation, relevance } = signals;
         let contributions = Signals {
-            similarity: similarity * weights.similarity,
-            centrality: centrality * weights.centrality,
-            activation: activation * weights.activation,
+            similarity: similarity * weights.gars.similarity,
+            centrality: centrality * weights.gars.centrality,
+            activation: activation * weights.gars.activation,
+            relevance: relevance * weights.relevance,
         };
-        let score = contributions.similarity + contributions.centrality + contributions.activation;
+        let score = contributions.similarity
+            + contributions.centrality
+            + contributions.activation
+            + contributions.relevance;
         Self { signals, contributions, score }
     }
 }
@@ -149,20 +189,37 @@ mod tests {
         }
     }
 
+    #[test]
+    fn reranked_score_mixes_gars_and_relevance() {
+        let signals =
+            Signals { similarity: 0.5, activation: 0.25, relevance: 0.8, ..Signals::default() };
+        let shares = weights(0.5, 0.0, 0.5);
+        let half = Gars::reranked(signals, &shares.beside(0.5));
+        let expected = 0.5 * Gars::new(signals, &shares).score + 0.4;
+        assert!((half.score - expected).abs() < 1e-12, "{half:?}");
+        assert_eq!(Gars::reranked(signals, &shares.beside(0.0)), Gars::new(signals, &shares));
+    }
+
     proptest! {
         #[test]
         fn scores_are_bounded_and_equal_the_sum_of_their_parts(
             given in [0.0..10.0_f64, 0.0..10.0, 0.01..10.0],
-            signals in [0.0..=1.0_f64, 0.0..=1.0, 0.0..=1.0],
+            signals in [0.0..=1.0_f64, 0.0..=1.0, 0.0..=1.0, 0.0..=1.0],
+            relevance_weight in 0.0..=1.0_f64,
         ) {
             let shares = weights(given[0], given[1], given[2]).shares().unwrap();
-            let all = Signals { similarity: 1.0, centrality: 1.0, activation: 1.0 };
+            let all = Signals { similarity: 1.0, centrality: 1.0, activation: 1.0, relevance: 1.0 };
             prop_assert!(Gars::new(all, &shares).score <= 1.0);
-            let [similarity, centrality, activation] = signals;
-            let gars = Gars::new(Signals { similarity, centrality, activation }, &shares);
-            let Signals { similarity, centrality, activation } = gars.contributions;
-            prop_assert_eq!((similarity + centrality + activation).to_bits(), gars.score.to_bits());
-            prop_assert!((0.0..=1.0).contains(&gars.score));
+            let mixed = shares.beside(relevance_weight);
+            prop_assert!(Gars::reranked(all, &mixed).score <= 1.0);
+            let [similarity, centrality, activation, relevance] = signals;
+            let signals = Signals { similarity, centrality, activation, relevance };
+            for gars in [Gars::new(signals, &shares), Gars::reranked(signals, &mixed)] {
+                let Signals { similarity, centrality, activation, relevance } = gars.contributions;
+                let sum = similarity + centrality + activation + relevance;
+                prop_assert_eq!(sum.to_bits(), gars.score.to_bits());
+                prop_assert!((0.0..=1.0).contains(&gars.score));
+            }
         }
     }
 }

@@ -174,7 +174,7 @@ mod tests {
             serde_json::to_string(&answer).unwrap(),
             concat!(
                 r#"{"hits":[{"uri":"a","path":"","vault":"","title":"","score":1.0,"#,
-                r#""signals":{"similarity":0.1,"centrality":0.0,"activation":0.0},"#,
+                r#""signals":{"similarity":0.1,"centrality":0.0,"activation":0.0,"relevance":0.0},"#,
                 r#""contributions":null,"vector_score":0.0,"keyword_score":0.0,"#,
                 r#""origin":"expanded","via":null,"embedding_current":false,"snippets":[],"#,
                 r#""name_score":0.0,"connection":null,"explanation":null}],"#,

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
 use toml::{Table, Value};
-use weft_indexer::embed::{EmbeddingSettings, RemoteSettings, Secret};
+use weft_indexer::embed::{
+    EmbeddingSettings, RemoteSettings, RerankEndpoint, RerankerSettings, Secret,
+};
 use weft_model::redact_urls;
 
 use super::problem::{ConfigError, Problem, SettingOrigin};
@@ -128,11 +130,25 @@ impl Config {
             embedding.remote.url.clone_from(url);
         }
         let cache_dir = paths.cached(&embedding.cache_dir);
-        let variable = embedding.remote.key_env.as_deref();
-        let key = variable.and_then(|variable| self.environment.get(variable));
-        let key = key.map(|key| Secret::new(key.trim().to_owned()));
+        let key = self.api_key(embedding.remote.key_env.as_deref());
         let remote = RemoteSettings { key, ..embedding.remote };
         EmbeddingSettings { cache_dir, remote, ..embedding }
+    }
+
+    /// Returns the settings of the reranker with the endpoint's key filled in.
+    #[must_use]
+    pub fn reranker(&self) -> RerankerSettings {
+        let Settings { rerank, embedding, .. } = &self.settings;
+        let settings = rerank.model(embedding.library.clone());
+        let key = self.api_key(settings.endpoint.key_env.as_deref());
+        let endpoint = RerankEndpoint { key, ..settings.endpoint };
+        RerankerSettings { endpoint, ..settings }
+    }
+
+    /// Returns the API key in an environment variable.
+    fn api_key(&self, variable: Option<&str>) -> Option<Secret> {
+        let key = variable.and_then(|variable| self.environment.get(variable));
+        key.map(|key| Secret::new(key.trim().to_owned()))
     }
 
     /// Returns every setting as key, JSON value (`null` if unset) and origin, ordered by key. Secrets in URLs are redacted.
@@ -341,11 +357,13 @@ const PATHS: &[&str] = &[
     "tls.client_ca",
     "log.audit",
     "embedding.remote.key_file",
+    "rerank.endpoint.key_file",
 ];
 const PATHS_IN_LISTS: &[(&str, &str)] = &[("vaults", "root"), ("access.tokens", "file")];
 
 /// Settings that may be paths, whatever the working directory.
-const MAY_BE_PATHS: &[&str] = &["embedding.model", "embedding.library", "embedding.cache_dir"];
+const MAY_BE_PATHS: &[&str] =
+    &["embedding.model", "embedding.library", "embedding.cache_dir", "rerank.model"];
 
 /// Expands a leading `~` to the user's home, which shells do not do in files or after `=`.
 fn expand_home(path: &str, home: Option<&Path>) -> PathBuf {
@@ -457,18 +475,19 @@ mod tests {
     #[test]
     fn secrets_of_addresses_are_not_shown() {
         let secret = "http://me:hush@localhost:1/v1?key=hush";
-        let flags = [("embedding.remote.url", secret), ("trace.endpoint", secret)];
+        let urls = ["embedding.remote.url", "rerank.endpoint.url", "trace.endpoint"];
+        let flags = urls.map(|key| (key, secret));
         let config = load(None, &[], &flags).unwrap();
         let shown: Vec<_> =
             config.entries().into_iter().filter(|(_, value, _)| value.is_string()).collect();
         let of = |key: &str| &shown.iter().find(|(other, ..)| other == key).unwrap().1;
-        for key in ["embedding.remote.url", "trace.endpoint"] {
+        for key in urls {
             assert_eq!(of(key), "http://***@localhost:1/v1?***", "{key}");
         }
         assert!(!format!("{shown:?}").contains("hush"));
         let other = load(None, &[], &[("embedding.remote.url", &secret.replace("hush", "other"))]);
         let changed = other.unwrap().differences(&config);
-        assert_eq!(changed, ["embedding.remote.url", "trace.endpoint"], "a new password counts");
+        assert_eq!(changed, urls, "a new password counts");
 
         let paths = Paths::new(&Environment::from_pairs(&[]));
         let mut recorded = config.settings.embedding.clone();
@@ -480,6 +499,7 @@ mod tests {
             ("no URL", "[embedding.remote]\nurl = 'me:hush@localhost'"),
             ("no TOML", "[embedding.remote]\nurl = 'http://me:hush@localhost"),
             ("another type", "[embedding.remote]\nbatch = 'http://me:hush@localhost'"),
+            ("no URL of a reranker", "[rerank.endpoint]\nurl = 'me:hush@localhost'"),
             ("an unknown key", "[trace]\nendpoint = 'hush://me:hush@localhost'"),
         ] {
             let error = load(Some(file), &[], &[]).unwrap_err().to_string();

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tracing_subscriber::EnvFilter;
 use weft_engine::context::ContextSettings;
-use weft_engine::{EngineSettings, Estimators, RelatedSettings, WalkSettings};
+use weft_engine::{EngineSettings, Estimators, RelatedSettings, RerankSettings, WalkSettings};
 use weft_index::keyword::KeywordSettings;
 use weft_index::vector::VectorParams;
 use weft_indexer::chunk::ChunkLimits;
-use weft_indexer::embed::{self, EmbeddingSettings};
+use weft_indexer::embed::{
+    self, EmbeddingSettings, RerankEndpoint, RerankRunner, RerankerSettings,
+};
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::{ScanOptions, check_globs};
 use weft_indexer::{DeletionGuardOptions, IndexSettings, WatchOptions};
@@ -57,6 +59,8 @@ pub struct Settings {
     pub embedding: EmbeddingSettings,
     /// Search.
     pub search: EngineSettings,
+    /// Reranking of the best hits.
+    pub rerank: RerankSection,
     /// Related notes.
     pub related: RelatedSettings,
     /// Limits of graph walks.
@@ -322,6 +326,77 @@ impl Vault {
     }
 }
 
+/// Reranking: the model, and how searches use it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RerankSection {
+    /// [`NONE`](embed::NONE), the path of a folder with a cross-encoder as ONNX model, or an endpoint's name for a model.
+    pub model: String,
+    /// Runtime that executes the model.
+    pub runner: RerankRunner,
+    /// Number of texts judged in parallel, each on one thread; one per core by default.
+    pub threads: Option<NonZeroUsize>,
+    /// Maximum number of tokens of a query with a text, special tokens included.
+    pub max_tokens: NonZeroUsize,
+    /// Number of candidates that are reranked.
+    pub top_n: usize,
+    /// Weight of the relevance in the score, 0 to 0.95.
+    pub weight: f64,
+    /// Maximum number of passages of a note that the reranker reads.
+    pub passages: usize,
+    /// Maximum number of characters of these passages together.
+    pub text_chars: usize,
+    /// Milliseconds that a search waits for the reranker.
+    pub timeout_ms: u64,
+    /// The endpoint, if the runner is one.
+    pub endpoint: RerankEndpoint,
+}
+
+impl Default for RerankSection {
+    fn default() -> Self {
+        let RerankerSettings { model, runner, threads, max_tokens, library: _, endpoint } =
+            RerankerSettings::default();
+        let RerankSettings { top_n, weight, passages, text_chars, timeout_ms } =
+            RerankSettings::default();
+        Self {
+            model,
+            runner,
+            threads,
+            max_tokens,
+            top_n,
+            weight,
+            passages,
+            text_chars,
+            timeout_ms,
+            endpoint,
+        }
+    }
+}
+
+impl RerankSection {
+    /// Returns how searches use the reranker.
+    #[must_use]
+    pub const fn stage(&self) -> RerankSettings {
+        let Self { top_n, weight, passages, text_chars, timeout_ms, .. } = *self;
+        RerankSettings { top_n, weight, passages, text_chars, timeout_ms }
+    }
+
+    /// Returns the settings of the model; `library` is ONNX Runtime.
+    pub(super) fn model(&self, library: Option<PathBuf>) -> RerankerSettings {
+        let Self { model, runner, threads, max_tokens, endpoint, .. } = self.clone();
+        RerankerSettings { model, runner, threads, max_tokens, library, endpoint }
+    }
+
+    /// Returns the invalid values.
+    fn problems(&self) -> Problems {
+        let mut problems = self.stage().problems();
+        problems.at_least("max_tokens", self.max_tokens.get(), 16);
+        let url = address(self.endpoint.url.as_ref(), "http://127.0.0.1:8000/v1");
+        problems.read("endpoint.url", url);
+        problems
+    }
+}
+
 /// Token estimation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -478,6 +553,7 @@ impl Settings {
             vector,
             embedding,
             search,
+            rerank,
             related,
             walk,
             context,
@@ -498,6 +574,7 @@ impl Settings {
             ("vector", vector.problems()),
             ("embedding.remote", embedding.remote.problems()),
             ("search", search.problems()),
+            ("rerank", rerank.problems()),
             ("related", related.problems()),
             ("walk", walk.problems()),
             ("context", context.problems()),

@@ -1,6 +1,7 @@
 //! Messages of AdminService.
 
 use weft_index::embedder::ModelIdentity;
+use weft_index::reranker::RerankerIdentity;
 use weft_index::{Backup, BackupPart};
 use weft_indexer as indexer;
 use weft_model::Severity;
@@ -15,6 +16,7 @@ use crate::services::ServerState;
 
 pub(crate) fn status_response(
     status: indexer::IndexStatus,
+    reranker: Option<&RerankerIdentity>,
     server: Option<&ServerState>,
 ) -> wire::StatusResponse {
     let indexer::IndexStatus {
@@ -101,6 +103,10 @@ pub(crate) fn status_response(
         model_choice: model_choice.map(|choice| {
             let ModelChoice { model, not_english } = choice;
             wire::ModelChoice { model, not_english }
+        }),
+        reranker: reranker.map(|RerankerIdentity { model, runner }| wire::Reranker {
+            name: model.clone(),
+            runner: runner.clone(),
         }),
     }
 }

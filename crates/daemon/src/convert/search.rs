@@ -30,6 +30,7 @@ pub(crate) fn search_request(
         explain,
         snippets,
         prefix_last_word,
+        rerank,
         min_generation: _,
         as_of: _,
     } = request;
@@ -48,6 +49,7 @@ pub(crate) fn search_request(
         explain,
         snippets: snippets.map(size),
         prefix_last_word,
+        rerank,
     })
 }
 
@@ -127,7 +129,7 @@ pub(crate) fn followed(
 }
 
 /// Converts a hit; with its score parts if the weights are given.
-pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::Hit {
+pub(super) fn hit(hit: engine::Hit, weights: Option<engine::ScoreWeights>) -> wire::Hit {
     let engine::Hit {
         uri,
         path,
@@ -187,29 +189,37 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::Weights>) -> wire::H
     }
 }
 
-/// Converts each signal with its inputs, weight and contribution, in the order they are summed.
+/// Converts each signal with its inputs, weight and contribution, in the order they are summed; the relevance only if it has a weight.
 fn parts(
     raw: [f64; 3],
     signals: engine::Signals,
-    weights: engine::Weights,
+    weights: engine::ScoreWeights,
     contributions: engine::Signals,
 ) -> Vec<wire::ScorePart> {
-    let engine::Signals { similarity, centrality, activation } = signals;
-    let signals =
-        [("similarity", similarity), ("centrality", centrality), ("activation", activation)];
-    let engine::Weights { similarity, centrality, activation } = weights;
-    let weights = [similarity, centrality, activation];
-    let engine::Signals { similarity, centrality, activation } = contributions;
-    let contributions = [similarity, centrality, activation];
+    let engine::Signals { similarity, centrality, activation, relevance } = signals;
+    let raw = raw.into_iter().chain([relevance]);
+    let signals = [
+        ("similarity", similarity),
+        ("centrality", centrality),
+        ("activation", activation),
+        ("relevance", relevance),
+    ];
+    let engine::ScoreWeights { gars, relevance: relevance_weight } = weights;
+    let engine::Weights { similarity, centrality, activation } = gars;
+    let weights = [similarity, centrality, activation, relevance_weight];
+    let engine::Signals { similarity, centrality, activation, relevance } = contributions;
+    let contributions = [similarity, centrality, activation, relevance];
+    let n_parts = if relevance_weight > 0.0 { 4 } else { 3 };
     let rows = signals.into_iter().zip(raw).zip(weights.into_iter().zip(contributions));
-    rows.map(|(((signal, normalized), raw), (weight, contribution))| wire::ScorePart {
-        signal: signal.to_owned(),
-        raw,
-        normalized,
-        weight,
-        contribution,
-    })
-    .collect()
+    rows.take(n_parts)
+        .map(|(((signal, normalized), raw), (weight, contribution))| wire::ScorePart {
+            signal: signal.to_owned(),
+            raw,
+            normalized,
+            weight,
+            contribution,
+        })
+        .collect()
 }
 
 fn wire_calibration(calibration: engine::Calibration) -> wire::Calibration {
@@ -227,6 +237,7 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
     let engine::Explanation {
         profile,
         weights,
+        reranking,
         vector_share,
         readable_share,
         keyword_weight,
@@ -244,10 +255,17 @@ fn explanation(explanation: engine::Explanation) -> wire::Explanation {
         engine::Profile::Bridge => wire::Profile::Bridge,
         engine::Profile::Classic => wire::Profile::Classic,
     };
-    let engine::Weights { similarity, centrality, activation } = weights;
+    let engine::ScoreWeights { gars, relevance: relevance_weight } = weights;
+    let engine::Weights { similarity, centrality, activation } = gars;
+    let reranking = reranking.map(|reranking| {
+        let engine::ExplainedReranking { model, runner, n_notes } = reranking;
+        let reranker = Some(wire::Reranker { name: model, runner });
+        wire::Reranking { reranker, weight: relevance_weight, note_count: few(n_notes) }
+    });
     wire::Explanation {
         profile: profile.into(),
         weights: Some(wire::Weights { similarity, centrality, activation }),
+        reranking,
         vector_share,
         readable_share,
         keyword_weight,
@@ -311,8 +329,8 @@ fn few(n: usize) -> u32 {
 }
 
 fn signals(signals: engine::Signals) -> wire::Signals {
-    let engine::Signals { similarity, centrality, activation } = signals;
-    wire::Signals { similarity, centrality, activation }
+    let engine::Signals { similarity, centrality, activation, relevance } = signals;
+    wire::Signals { similarity, centrality, activation, relevance }
 }
 
 fn snippet(snippet: engine::Snippet) -> wire::Snippet {

@@ -38,10 +38,10 @@ impl AdminService for Services {
         &self,
         _request: Request<wire::StatusRequest>,
     ) -> Result<Response<wire::StatusResponse>, Status> {
-        Ok(Response::new(convert::admin::status_response(
-            self.vaults()?.status(),
-            self.0.server.get(),
-        )))
+        let vaults = self.vaults()?;
+        let reranker = vaults.engine().reranker();
+        let server = self.0.server.get();
+        Ok(Response::new(convert::admin::status_response(vaults.status(), reranker, server)))
     }
 
     type CoverageStream = MessageStream<wire::CoverageResponse>;

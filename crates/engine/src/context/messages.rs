@@ -32,6 +32,8 @@ pub struct ContextRequest {
     pub disabled_signals: DisabledSignals,
     /// True if a word that no note contains also matches words one edit away; `None` for the configured value.
     pub typo_tolerance: Option<bool>,
+    /// True to rerank the best notes that the query finds, false not to; `None` to rerank if a reranker is configured.
+    pub rerank: Option<bool>,
     /// The note that comes first, with its related notes.
     pub focus: Option<FocusSource>,
     /// A walk whose notes are candidates, scored by their distance from the roots. Its view options are ignored.
@@ -77,7 +79,15 @@ impl ContextRequest {
     /// Returns the search of the query, for at most `limit` notes.
     pub(super) fn search(&self, limit: usize) -> SearchRequest {
         let Self {
-            query, mode, profile, weights, disabled_signals, typo_tolerance, filter, ..
+            query,
+            mode,
+            profile,
+            weights,
+            disabled_signals,
+            typo_tolerance,
+            rerank,
+            filter,
+            ..
         } = self;
         SearchRequest {
             query: query.clone(),
@@ -89,6 +99,7 @@ impl ContextRequest {
             disabled_signals: *disabled_signals,
             typo_tolerance: *typo_tolerance,
             prefix_last_word: false,
+            rerank: *rerank,
             explain: false,
             // The accordion cuts the texts itself.
             snippets: Some(0),

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use weft_gars::Weights;
 use weft_index::Snapshot;
 use weft_model::NoteId;
 
 use super::prepared_query::{CandidatePool, PreparedQuery};
+use super::rerank::RerankOutcome;
 use super::{ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation, Lifts};
 use crate::settings::Profile;
 
@@ -58,7 +58,7 @@ pub(super) fn explanation(
     pool: &CandidatePool,
     lifts: &Lifts,
     profile: Profile,
-    weights: Weights,
+    reranked: RerankOutcome,
     stages: Stages,
 ) -> Explanation {
     let graph = query.snapshot.notes.graph();
@@ -90,7 +90,8 @@ pub(super) fn explanation(
     candidates.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
     Explanation {
         profile,
-        weights,
+        weights: reranked.weights,
+        reranking: reranked.explained,
         vector_share: query.share,
         readable_share: query.readable,
         keyword_weight: query.keyword_weight,

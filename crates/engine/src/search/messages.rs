@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weft_gars::{Signals, Weights};
+use weft_gars::{ScoreWeights, Signals, Weights};
 use weft_index::embedder::Calibration;
 use weft_model::{Span, Uri};
 
@@ -42,6 +42,8 @@ pub struct SearchRequest {
     pub typo_tolerance: Option<bool>,
     /// True if the last word of the query is still being typed, so that it stands for all terms that begin with it.
     pub prefix_last_word: bool,
+    /// True to rerank the best candidates, false not to; `None` to rerank if a reranker is configured and the last word is not still being typed.
+    pub rerank: Option<bool>,
     /// True if the answer includes an [`Explanation`].
     pub explain: bool,
     /// Maximum number of snippets per hit, 0 to [`MAX_SNIPPETS`](crate::MAX_SNIPPETS); `None` for the configured value.
@@ -213,8 +215,10 @@ impl SearchAnswer {
 pub struct Explanation {
     /// Ranking profile.
     pub profile: Profile,
-    /// Weight of each signal; they sum to 1.
-    pub weights: Weights,
+    /// Weight of each part of a score.
+    pub weights: ScoreWeights,
+    /// The reranker, if one was used.
+    pub reranking: Option<ExplainedReranking>,
     /// Share of the vector score in each similarity; the keyword score has the rest.
     pub vector_share: f64,
     /// Share of the query that the model can read, in `0.0..=1.0`. The configured share of the vector score shrinks by it.
@@ -243,6 +247,17 @@ pub struct Explanation {
     pub candidates: Vec<ExplainedCandidate>,
     /// Duration of each stage, in the order they ran.
     pub stages: Vec<(&'static str, Duration)>,
+}
+
+/// The reranking of the hits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainedReranking {
+    /// Name of the model.
+    pub model: String,
+    /// Runtime of the model.
+    pub runner: String,
+    /// Number of candidates it judged, the best ones.
+    pub n_notes: usize,
 }
 
 /// A word of the query.

@@ -10,6 +10,7 @@ mod explain;
 mod hit_links;
 mod messages;
 mod prepared_query;
+mod rerank;
 pub(crate) mod topics;
 mod why_not;
 
@@ -33,10 +34,13 @@ pub use weft_index::embedder::Calibration;
 
 use explain::{Seed, Stages, explanation};
 pub use messages::{
-    Connection, DisabledSignals, ExplainedCandidate, ExplainedSeed, ExplainedWord, Explanation,
-    Hit, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest, Via,
+    Connection, DisabledSignals, ExplainedCandidate, ExplainedReranking, ExplainedSeed,
+    ExplainedWord, Explanation, Hit, Origin, RawSignals, SearchAnswer, SearchMode, SearchRequest,
+    Via,
 };
 use prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
+use rerank::RerankOutcome;
+pub(crate) use rerank::Reranking;
 pub use why_not::{MissReason, WhyNotAnswer, WhyNotRequest};
 
 /// Maximum number of hits per answer.
@@ -86,7 +90,7 @@ impl Ranked {
 /// The ranked candidates of a request, and everything that led to their order.
 pub(crate) struct Ranking<'s> {
     profile: Profile,
-    weights: Weights,
+    reranked: RerankOutcome,
     query: PreparedQuery<'s>,
     pool: CandidatePool,
     lifts: Lifts,
@@ -149,8 +153,8 @@ fn best_first<T>(mut items: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering
 impl Engine {
     /// Finds notes.
     ///
-    /// Both retrievers find candidates, and connections with the best of them add more. Each candidate gets its exact keyword and vector scores.
-    /// Deterministic: equal requests on one generation give equal answers, except for the times in an explanation.
+    /// Both retrievers find candidates, and connections with the best of them add more. Each candidate gets its exact keyword and vector scores. A reranker, if there is one, judges the best of them again.
+    /// Deterministic: equal requests on one generation give equal answers, except for the times in an explanation, and unless a deadline or a remote model interferes.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, EngineError> {
         self.search_in(&self.snapshot(), request)
     }
@@ -163,7 +167,7 @@ impl Engine {
     ) -> Result<SearchAnswer, EngineError> {
         let Ranking {
             profile,
-            weights,
+            reranked,
             query,
             pool,
             lifts,
@@ -185,7 +189,7 @@ impl Engine {
         fanout_limited.sort_unstable();
         fanout_limited.dedup();
         let explanation =
-            request.explain.then(|| explanation(&query, &pool, &lifts, profile, weights, stages));
+            request.explain.then(|| explanation(&query, &pool, &lifts, profile, reranked, stages));
         Ok(SearchAnswer {
             hits,
             generation: snapshot.generation,
@@ -210,10 +214,20 @@ impl Engine {
         stages.end("query");
         let (pool, lifts) =
             self.candidates(&query, request, profile, None, &mut warnings, &mut stages)?;
-        let (ranked, n_matching) = self.ranked(snapshot, &pool, &lifts, &weights, request.limit);
-        let truncated = n_matching > request.limit;
+        let limit = request.limit;
+        let stage = self.rerank_stage(request, &mut warnings);
+        let n_ranked = stage.map_or(limit, |stage| stage.n_ranked(limit));
+        let (mut ranked, n_matching) = self.ranked(snapshot, &pool, &lifts, &weights, n_ranked);
+        let truncated = n_matching > limit;
         stages.end("ranking");
-        Ok(Ranking { profile, weights, query, pool, lifts, ranked, truncated, warnings, stages })
+        let mut reranked = RerankOutcome::none(weights);
+        if let Some(stage) = stage {
+            let found = (&pool, &lifts);
+            reranked = stage.rerank(&query, found, weights, &mut ranked, &mut warnings)?;
+            ranked.truncate(limit);
+            stages.end("reranking");
+        }
+        Ok(Ranking { profile, reranked, query, pool, lifts, ranked, truncated, warnings, stages })
     }
 
     /// Resolves a request without looking for candidates, so that given notes can be read for it.
@@ -227,8 +241,8 @@ impl Engine {
         let stages = Stages::start();
         let query = self.prepare(snapshot, request, profile, &mut warnings)?;
         let (pool, lifts, ranked) = Default::default();
-        let truncated = false;
-        Ok(Ranking { profile, weights, query, pool, lifts, ranked, truncated, warnings, stages })
+        let (truncated, reranked) = (false, RerankOutcome::none(weights));
+        Ok(Ranking { profile, reranked, query, pool, lifts, ranked, truncated, warnings, stages })
     }
 
     /// Returns all candidates and the effects of connections on them. `guest` becomes a candidate even if nothing finds it.
@@ -435,6 +449,7 @@ impl Engine {
         }
         Ok(PreparedQuery {
             snapshot,
+            text,
             words,
             vectors,
             vector,
@@ -495,7 +510,8 @@ impl Engine {
         for (id, found) in pool.iter() {
             let lift = lifts.by_note.get(&id);
             let activation = lift.map_or(0.0, |lift| lift.activation);
-            let signals = Signals { similarity: found.similarity, centrality: 0.0, activation };
+            let signals =
+                Signals { similarity: found.similarity, activation, ..Signals::default() };
             let least = scored(signals, 0.0).score;
             let is_central = || scored(signals, centrality.of(graph, id)).score > 0.0;
             let answers = found.similarity > 0.0 || lift.is_some();

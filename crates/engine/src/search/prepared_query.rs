@@ -17,6 +17,8 @@ const MORE_CHUNKS: usize = 4;
 /// A search request resolved against one snapshot.
 pub(super) struct PreparedQuery<'s> {
     pub(super) snapshot: &'s Snapshot,
+    /// The query without operators and excluded terms.
+    pub(super) text: String,
     pub(super) words: KeywordQuery,
     /// The vectors to search; `None` in a keyword search.
     pub(super) vectors: Option<&'s Vectors>,

@@ -1,10 +1,11 @@
 //! Why a note is not a hit: the stage that excluded it, the margin, and the rank it would have had.
 
-use weft_gars::Weights;
+use weft_gars::{ScoreWeights, Weights};
 use weft_index::Snapshot;
 use weft_model::NoteId;
 
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
+use super::rerank::RerankOutcome;
 use super::topics::Topics;
 use super::{Hit, Lifts, Ranked, SearchRequest, Stages};
 use crate::{Engine, EngineError, NoteRef, Profile, Warning, note_by_name};
@@ -62,8 +63,8 @@ pub struct WhyNotAnswer {
     pub rank: Option<usize>,
     /// The note as a hit, under the same condition.
     pub hit: Option<Hit>,
-    /// Weight of each signal; they sum to 1.
-    pub weights: Weights,
+    /// Weight of each part of a score.
+    pub weights: ScoreWeights,
     /// Conditions that make the answer incomplete.
     pub warnings: Vec<Warning>,
     /// Generation of the snapshot.
@@ -76,6 +77,7 @@ struct ForcedRanking<'s> {
     pool: CandidatePool,
     lifts: Lifts,
     ranked: Vec<Ranked>,
+    weights: ScoreWeights,
     warnings: Vec<Warning>,
     /// True if the query excludes it.
     is_excluded: bool,
@@ -106,7 +108,7 @@ impl Engine {
             margin: None,
             rank: None,
             hit: None,
-            weights,
+            weights: weights.beside(0.0),
             warnings: Vec::new(),
             generation: snapshot.generation,
         };
@@ -119,9 +121,8 @@ impl Engine {
         } else {
             (MissReason::Filter, None)
         };
-        let ForcedRanking { query, pool: _, lifts, ranked, warnings, is_excluded: _, was_in: _ } =
-            admitted;
-        answer.warnings = warnings;
+        let ForcedRanking { query, lifts, ranked, weights, warnings, .. } = admitted;
+        (answer.weights, answer.warnings) = (weights, warnings);
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
         let own = ranked.into_iter().find(|ranked| ranked.id == id);
         let cutter = self.cutter(&query, search);
@@ -153,8 +154,14 @@ impl Engine {
             // The warnings are the same as before.
             (pool, lifts) = candidates(Some(id), &mut Vec::new())?;
         }
-        let (ranked, _) = self.ranked(snapshot, &pool, &lifts, &weights, usize::MAX);
-        Ok(ForcedRanking { query, pool, lifts, ranked, warnings, is_excluded, was_in })
+        let (mut ranked, _) = self.ranked(snapshot, &pool, &lifts, &weights, usize::MAX);
+        let mut reranked = RerankOutcome::none(weights);
+        if let Some(stage) = self.rerank_stage(search, &mut warnings) {
+            let found = (&pool, &lifts);
+            reranked = stage.rerank(&query, found, weights, &mut ranked, &mut warnings)?;
+        }
+        let weights = reranked.weights;
+        Ok(ForcedRanking { query, pool, lifts, ranked, weights, warnings, is_excluded, was_in })
     }
 
     /// Returns the stage that excluded a note matching the filter, and the margin.

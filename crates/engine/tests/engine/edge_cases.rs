@@ -163,9 +163,9 @@ fn score_parts_sum_to_the_score() {
         assert!(!answer.hits.is_empty());
         for hit in &answer.hits {
             let (signals, parts) = (hit.signals, hit.contributions);
-            let sum = parts.similarity + parts.centrality + parts.activation;
+            let sum = parts.similarity + parts.centrality + parts.activation + parts.relevance;
             assert_eq!(sum.to_bits(), hit.score.to_bits(), "{hit:?}");
-            let of = signals.activation * weights.activation;
+            let of = signals.activation * weights.gars.activation;
             assert_eq!(parts.activation.to_bits(), of.to_bits(), "{hit:?}");
             assert!((0.0..=1.0).contains(&hit.score), "{hit:?}");
         }

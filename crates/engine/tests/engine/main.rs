@@ -8,6 +8,7 @@ mod notes;
 mod operators;
 mod oracle;
 mod pending_vectors;
+mod rerank;
 mod siblings;
 mod vault;
 mod why_not;

@@ -49,6 +49,7 @@ pub(crate) fn request() -> ContextRequest {
         weights: None,
         disabled_signals: DisabledSignals::default(),
         typo_tolerance: None,
+        rerank: None,
         limit: None,
         budget: Some(ContextBudget::Characters(Chars(10_000))),
         estimator: None,

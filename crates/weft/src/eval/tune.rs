@@ -66,7 +66,9 @@ pub(super) async fn run(
     format: Format,
 ) -> Result<String, Failure> {
     let TuneArgs { questions, measure, ranking } = args;
-    let ranked = SearchRequest { explain: true, ..SearchRequest::from(ranking) };
+    // Weights are searched for the signals without reranking.
+    let ranked =
+        SearchRequest { explain: true, rerank: Some(false), ..SearchRequest::from(ranking) };
     let (queries, configured) =
         candidates(client, Questions::get(client, questions, false).await?, &ranked).await?;
     let (searched, held_out) = split_halves(queries);
@@ -116,7 +118,7 @@ async fn candidates(
             }
             hits.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
             for hit in hits {
-                let Signals { similarity, centrality, activation } =
+                let Signals { similarity, centrality, activation, relevance: _ } =
                     hit.signals.unwrap_or_default();
                 candidates
                     .candidates

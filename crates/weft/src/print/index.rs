@@ -42,6 +42,9 @@ pub(crate) fn status(status: &StatusResponse) -> String {
         format!("; `auto` chose {}: {share:.0} % of the text is not English", choice.model)
     });
     row("model", &format!("{model}{}", chosen.unwrap_or_default()));
+    if let Some(reranker) = &status.reranker {
+        row("reranker", &format!("{}, run by {}", reranker.name, reranker.runner));
+    }
     row("store", &format!("{} ({})", status.store, bytes(status.store_bytes)));
     let stored: Vec<String> = status
         .stored_generations

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    Connection, Explanation, Hit, HitExplanation, Origin, Profile, QueryWord, ScorePart,
-    SearchResponse, Seed, Snippet, Weights,
+    Connection, Explanation, Hit, HitExplanation, Origin, Profile, QueryWord, Reranker, Reranking,
+    ScorePart, SearchResponse, Seed, Snippet, Weights,
 };
 
 use super::next;
@@ -139,11 +139,12 @@ pub(super) fn parts(hit: &Hit, explanation: &HitExplanation) -> String {
                 let n = format!("{raw:.0}");
                 format!("{n} {}", if n == "1" { "neighbor" } else { "neighbors" })
             }
+            "relevance" => String::new(),
             _ if hit.via.is_none() => String::new(),
             _ => format!("connection {connection_strength:.2}, remainder {remainder:.2}"),
         };
         let sum = format!("{normalized:.2} × {weight:.2} = {contribution:.3}");
-        let line = format!("    {signal} {} {sum}", paint(FAINT_TITLE, &bar(*normalized)));
+        let line = format!("    {signal:<10} {} {sum}", paint(FAINT_TITLE, &bar(*normalized)));
         let inputs = if inputs.is_empty() { inputs } else { format!("  {}", paint(DIM, &inputs)) };
         let _ = writeln!(out, "{line}{inputs}");
     }
@@ -181,6 +182,7 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         expansion_floor,
         candidates,
         stages,
+        reranking,
     } = explanation;
     let profile = match Profile::try_from(*profile) {
         Ok(Profile::Bridge) => "bridge",
@@ -194,12 +196,19 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         let lines = wrap(&marked, columns(), "              ");
         let _ = write!(out, "  {}{}", paint(DIM, &padded(name, 12)), lines.trim_start());
     };
+    let relevance = reranking.as_ref().map(|it| format!(" + {:.2} relevance", it.weight));
     row(
         "profile",
         &format!(
-            "{profile}: {similarity:.2} similarity + {centrality:.2} centrality + {activation:.2} activation"
+            "{profile}: {similarity:.2} similarity + {centrality:.2} centrality + {activation:.2} activation{}",
+            relevance.unwrap_or_default()
         ),
     );
+    if let Some(Reranking { reranker, weight: _, note_count }) = reranking {
+        let Reranker { name, runner } = reranker.clone().unwrap_or_default();
+        let judged = counted((*note_count).into(), "note", "notes");
+        row("reranker", &format!("{}, run by {runner}: {judged} judged", harmless(&name)));
+    }
     let mut similarity = format!("{vector_share:.2} vector + {:.2} keyword", 1.0 - vector_share);
     if *readable_share <= 0.0 {
         similarity.push_str("; the model does not know the language of the query");
@@ -370,6 +379,7 @@ mod tests {
                     part("similarity", 0.5, 0.5),
                     part("centrality", 1.0, 0.1),
                     part("activation", 0.6, 0.25),
+                    part("relevance", 0.9, 0.9),
                 ],
                 connection_strength: 0.6,
                 remainder: 0.4,
@@ -398,6 +408,11 @@ mod tests {
             seeds: vec![Seed { uri: "fern".into(), degree: 1, ..Seed::default() }],
             stages: vec![Stage { name: "query".into(), micros: 1_500 }],
             candidates: vec![Candidate { origin: Origin::Both.into(), ..Candidate::default() }],
+            reranking: Some(Reranking {
+                reranker: Some(Reranker { name: "judge".into(), runner: "rten".into() }),
+                weight: 0.5,
+                note_count: 1,
+            }),
             ..Explanation::default()
         };
         let answer = SearchResponse {
@@ -411,6 +426,8 @@ mod tests {
             "    similarity █████      0.50 × 0.50 = 0.250  vector 0.30, keyword 0.00, name 1.00 (moss)",
             "    centrality █          0.10 × 0.50 = 0.050  1 neighbor",
             "    activation ██▌        0.25 × 0.50 = 0.125  connection 0.60, remainder 0.40",
+            "    relevance  █████████  0.90 × 0.50 = 0.450",
+            "  reranker    judge, run by rten: 1 note judged",
             "  terms       moss (2 notes), bar (1 note, also bark barley)",
             "  as typed    NET (1 note)",
             "  times in ms query 1.50",
@@ -419,6 +436,7 @@ mod tests {
         ] {
             assert!(plain.lines().any(|shown| shown == line), "{line}\n{plain}");
         }
+        assert!(plain.contains("0.50 relevance"), "{plain}");
     }
 
     #[test]
