@@ -9,7 +9,7 @@ import { originName, SIGNALS } from "./score";
 const SHOWN = 200;
 
 export function RankingExplanation({ explanation }: { explanation: Explanation }) {
-  const { words, seeds, candidates, stages, weights } = explanation;
+  const { words, seeds, candidates, stages, weights, reranking } = explanation;
   const total = stages.reduce((sum, stage) => sum + Number(stage.micros), 0);
   const best = [...candidates].sort((a, b) => b.similarity - a.similarity).slice(0, SHOWN);
   return (
@@ -19,9 +19,11 @@ export function RankingExplanation({ explanation }: { explanation: Explanation }
           <dt>Score</dt>
           <dd>
             {SIGNALS.map((name) => `${name} × ${part(weights?.[name] ?? 0)}`).join(" + ")}
+            {reranking !== undefined && ` + relevance × ${part(reranking.weight)}`}
             <small>
               {" "}
               profile {(Profile[explanation.profile] ?? "").toLowerCase()}; similarity = {part(explanation.vectorShare)} vector + {part(1 - explanation.vectorShare)} keyword
+              {reranking !== undefined && `; the best ${counted(reranking.noteCount, "note")} reranked by ${reranking.reranker?.name ?? ""}`}
             </small>
           </dd>
         </div>

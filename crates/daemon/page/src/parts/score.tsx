@@ -3,18 +3,26 @@
 import { Connection, Origin, type Hit, type ScorePart, type Signals } from "../contract/noteweft/v1/search_pb";
 import { part } from "../text";
 
-/** The signals, in the order of the sum. */
+/** The signals with weights, in the order of the sum. */
 export const SIGNALS = ["similarity", "centrality", "activation"] as const;
 export type SignalName = (typeof SIGNALS)[number];
 
-/** Meaning of each signal. */
-export const MEANS: Record<SignalName, string> = {
+/** The parts of a score, in the order of the sum; the last is that of a reranker. */
+const PARTS = [...SIGNALS, "relevance"] as const;
+export type PartName = (typeof PARTS)[number];
+
+/** Meaning of each part. */
+export const MEANS: Record<PartName, string> = {
   similarity: "match with the query",
   centrality: "number of links",
   activation: "connection with better hits",
+  relevance: "judgment of the reranker",
 };
 
-const of = (signals: Signals | undefined, name: SignalName): number => signals?.[name] ?? 0;
+const of = (signals: Signals | undefined, name: PartName): number => signals?.[name] ?? 0;
+
+/** Returns the parts of the scores of some hits: without the relevance if they were not reranked. */
+export const partsOf = (hits: readonly Hit[]): readonly PartName[] => (hits.some((hit) => of(hit.contributions, "relevance") > 0) ? PARTS : SIGNALS);
 
 /** Returns how a hit was found, in words. */
 export function originName(origin: Origin): string {
@@ -34,11 +42,12 @@ export function originName(origin: Origin): string {
 
 /** A bar as long as the score, divided by the contributions of the signals. */
 export function ScoreBar({ hit }: { hit: Hit }) {
-  const summary = `${SIGNALS.map((name) => `${name} ${part(of(hit.contributions, name))}`).join(", ")}; vector ${part(hit.vectorScore)}, keyword ${part(hit.keywordScore)}`;
+  const names = partsOf([hit]);
+  const summary = `${names.map((name) => `${name} ${part(of(hit.contributions, name))}`).join(", ")}; vector ${part(hit.vectorScore)}, keyword ${part(hit.keywordScore)}`;
   return (
     <span class="score" role="img" aria-label={`Score ${part(hit.score)}: ${summary}`} title={summary}>
       <span class="track">
-        {SIGNALS.map((name) => (
+        {names.map((name) => (
           <span key={name} class={name} style={{ width: `${100 * of(hit.contributions, name)}%` }} />
         ))}
       </span>
@@ -66,6 +75,7 @@ export function connectionName(kind: Connection): string {
 /** The parts of a score as a table: raw value, normalized signal, weight and contribution. */
 export function ScoreTable({ hit }: { hit: Hit }) {
   const parts = new Map<string, ScorePart>(hit.explanation?.parts.map((each) => [each.signal, each]));
+  const names = parts.has("relevance") ? PARTS : partsOf([hit]);
   return (
     <div class="scrolls" tabIndex={0} role="region" aria-label="Parts of the score">
       <table class="parts">
@@ -79,7 +89,7 @@ export function ScoreTable({ hit }: { hit: Hit }) {
           </tr>
         </thead>
         <tbody>
-          {SIGNALS.map((name) => (
+          {names.map((name) => (
             <tr key={name}>
               <th scope="row">
                 <span class={`swatch ${name}`} aria-hidden="true" /> {name}

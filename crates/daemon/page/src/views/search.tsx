@@ -13,7 +13,7 @@ import { RankingExplanation } from "../parts/explain";
 import { OpenNote } from "../parts/open-note";
 import { WhyNot } from "../parts/why-not";
 import { FILTER, Filters, filterOf, isFiltered } from "../parts/filters";
-import { connectionName, originName, MEANS, ScoreBar, ScoreTable, SIGNALS } from "../parts/score";
+import { connectionName, originName, MEANS, partsOf, ScoreBar, ScoreTable } from "../parts/score";
 import { profileOf, Weights, weightsOf } from "../parts/weights";
 import { snippetPieces } from "../passage";
 import { forget, recent, remember } from "../recent";
@@ -173,7 +173,7 @@ export function SearchView() {
               </button>
             </p>
             <Facets query={query} params={params} />
-            {hits.length > 0 && <Legend />}
+            {hits.length > 0 && <Legend hits={hits} />}
             {missing && <WhyNot request={request} requestKey={requestKey} params={params} />}
             {explaining && answer.explanation !== undefined && <RankingExplanation explanation={answer.explanation} />}
             <ol class={`hits ${stale ? "stale" : ""}`}>
@@ -269,10 +269,10 @@ function Recent() {
 }
 
 /** Legend of the score bars. */
-function Legend() {
+function Legend({ hits }: { hits: readonly Hit[] }) {
   return (
     <p class="legend">
-      {SIGNALS.map((name) => (
+      {partsOf(hits).map((name) => (
         <span key={name}>
           <span class={`swatch ${name}`} aria-hidden="true" />
           {name} <small>{MEANS[name]}</small>
