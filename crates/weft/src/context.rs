@@ -254,6 +254,7 @@ impl ContextArgs {
             no_graph,
             disabled_signals: without,
             typo_tolerance,
+            rerank,
             ..
         } = ranking;
         Ok(AssembleRequest {
@@ -284,6 +285,7 @@ impl ContextArgs {
             no_graph,
             disabled_signals: without,
             typo_tolerance,
+            rerank,
             ..AssembleRequest::default()
         })
     }

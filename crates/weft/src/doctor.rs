@@ -2,12 +2,12 @@
 
 use std::error::Error as _;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use tonic::Code;
 use weft_daemon::config::{Config, Settings};
-use weft_daemon::embed::{self, NONE, Runner};
+use weft_daemon::embed::{self, NONE, RerankRunner, Runner};
 use weft_daemon::{LatestCheckpoint, OpenVaultsError, Paths, Role, StoreError, Vaults, inspect};
 use weft_proto::noteweft::v1::{ServerStatus, StatusRequest};
 
@@ -57,6 +57,9 @@ impl Check {
 /// Timeout for the daemon's status.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Timeout for the reranker, which may have to load its model first.
+const RERANK_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Lag of the clock that is tolerated.
 const CLOCK_SLACK: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -84,6 +87,7 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
         let (config, paths) = (config.clone(), paths.clone());
         move || {
             let mut checks = check_model(&config.embedding(&paths));
+            checks.extend(check_reranker(&config.reranker()));
             checks.extend(check_store(&config, &paths));
             checks
         }
@@ -463,6 +467,44 @@ fn check_model(settings: &embed::EmbeddingSettings) -> Vec<Check> {
             }
         });
     }
+    checks
+}
+
+/// Opens the reranker, if one is configured, and judges two texts.
+fn check_reranker(settings: &embed::RerankerSettings) -> Vec<Check> {
+    let opened = match embed::open_reranker(settings) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let advice = if settings.runner == RerankRunner::Endpoint {
+                "correct the settings of rerank.endpoint"
+            } else {
+                "set rerank.model to a folder with a cross-encoder, or to \"none\""
+            };
+            let check = Check::new("reranker", CheckOutcome::Bad, error.to_string());
+            return vec![check.advise(advice)];
+        }
+    };
+    let notice = |note| Check::new("reranker", CheckOutcome::Notice, note);
+    let mut checks: Vec<Check> = opened.notes.into_iter().map(notice).collect();
+    let Some(reranker) = opened.reranker else { return checks };
+    let texts = ["Ferns\nA fern grows in the shade.", "Clocks\nA pendulum keeps the time."];
+    let until = Instant::now().checked_add(RERANK_TIMEOUT);
+    let name = &settings.model;
+    checks.push(match reranker.relevances("Where do ferns grow?", &texts, until) {
+        Ok(relevances) if relevances.is_sorted_by(|first, second| first > second) => Check::new(
+            "reranker",
+            CheckOutcome::Good,
+            format!("{name} runs in {}", reranker.identity().runner),
+        ),
+        Ok(_) => Check::new(
+            "reranker",
+            CheckOutcome::Notice,
+            format!("{name} does not prefer the answer of a simple question"),
+        )
+        .advise("check that it is a cross-encoder for reranking, and that its tokenizer.json belongs to it"),
+        Err(error) => Check::new("reranker", CheckOutcome::Bad, error.to_string())
+            .advise("until then the hits keep their order"),
+    });
     checks
 }
 

@@ -25,12 +25,27 @@ pub(crate) struct RankingArgs {
     /// Match every term as typed, even if the settings enable typo tolerance.
     #[arg(long, overrides_with = "typo_tolerance")]
     pub(crate) no_typo_tolerance: bool,
+    /// Let the reranker judge the best hits again [default: if one is configured].
+    #[arg(long, overrides_with = "no_rerank")]
+    pub(crate) rerank: bool,
+    /// Do not rerank the hits.
+    #[arg(long, overrides_with = "rerank")]
+    pub(crate) no_rerank: bool,
 }
 
 impl RankingArgs {
     /// Returns the first of these flags that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let Self { profile, weights, no_graph, disable, typo_tolerance, no_typo_tolerance } = self;
+        let Self {
+            profile,
+            weights,
+            no_graph,
+            disable,
+            typo_tolerance,
+            no_typo_tolerance,
+            rerank,
+            no_rerank,
+        } = self;
         let flags = [
             ("--profile", profile.is_some()),
             ("--weights", weights.is_some()),
@@ -38,6 +53,8 @@ impl RankingArgs {
             ("--disable", !disable.is_empty()),
             ("--typo-tolerance", *typo_tolerance),
             ("--no-typo-tolerance", *no_typo_tolerance),
+            ("--rerank", *rerank),
+            ("--no-rerank", *no_rerank),
         ];
         flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
@@ -46,8 +63,16 @@ impl RankingArgs {
 impl From<RankingArgs> for SearchRequest {
     /// Builds a request without a query that ranks as these flags say.
     fn from(args: RankingArgs) -> Self {
-        let RankingArgs { profile, weights, no_graph, disable, typo_tolerance, no_typo_tolerance } =
-            args;
+        let RankingArgs {
+            profile,
+            weights,
+            no_graph,
+            disable,
+            typo_tolerance,
+            no_typo_tolerance,
+            rerank,
+            no_rerank,
+        } = args;
         let profile = match profile {
             None => Profile::Unspecified,
             Some(RankingProfile::Bridge) => Profile::Bridge,
@@ -66,6 +91,7 @@ impl From<RankingArgs> for SearchRequest {
                 activation: disable.contains(&RankingPart::Activation),
             }),
             typo_tolerance: (typo_tolerance || no_typo_tolerance).then_some(typo_tolerance),
+            rerank: (rerank || no_rerank).then_some(rerank),
             ..Self::default()
         }
     }
@@ -120,7 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn last_typo_tolerance_flag_wins() {
+    fn last_flag_of_a_switch_wins() {
+        let request = |flags: &[&str]| {
+            let Alone { ranking } = clap::Parser::parse_from([&["weft"], flags].concat());
+            SearchRequest::from(ranking)
+        };
         let cases: [(&[&str], Option<bool>); 4] = [
             (&[], None),
             (&["--typo-tolerance"], Some(true)),
@@ -128,8 +158,16 @@ mod tests {
             (&["--no-typo-tolerance", "--typo-tolerance"], Some(true)),
         ];
         for (flags, expected) in cases {
-            let Alone { ranking } = clap::Parser::parse_from([&["weft"], flags].concat());
-            assert_eq!(SearchRequest::from(ranking).typo_tolerance, expected, "{flags:?}");
+            assert_eq!(request(flags).typo_tolerance, expected, "{flags:?}");
+        }
+        let cases: [(&[&str], Option<bool>); 4] = [
+            (&[], None),
+            (&["--rerank"], Some(true)),
+            (&["--no-rerank"], Some(false)),
+            (&["--rerank", "--no-rerank"], Some(false)),
+        ];
+        for (flags, expected) in cases {
+            assert_eq!(request(flags).rerank, expected, "{flags:?}");
         }
     }
 

@@ -39,6 +39,10 @@ pub(super) enum RankingVariant {
     Bridge,
     /// The profile `classic`.
     Classic,
+    /// Everything, with the best hits reranked.
+    Rerank,
+    /// Everything except reranking.
+    WithoutRerank,
 }
 
 impl RankingVariant {
@@ -49,6 +53,10 @@ impl RankingVariant {
     pub(super) fn request(self) -> SearchRequest {
         let mut request = SearchRequest::default();
         let mut disabled_signals = DisabledSignals::default();
+        // A variant that names its parts has only these, whatever is configured.
+        let names_parts =
+            matches!(self, Self::Keyword | Self::Vector | Self::Hybrid | Self::NoGraph);
+        request.rerank = names_parts.then_some(false);
         match self {
             Self::Configured => {}
             Self::Keyword => {
@@ -70,15 +78,22 @@ impl RankingVariant {
             Self::WithoutActivation => disabled_signals.activation = true,
             Self::Bridge => request.profile = Profile::Bridge.into(),
             Self::Classic => request.profile = Profile::Classic.into(),
+            Self::Rerank => request.rerank = Some(true),
+            Self::WithoutRerank => request.rerank = Some(false),
         }
         SearchRequest { disabled_signals: Some(disabled_signals), ..request }
     }
 }
 
-/// Returns all variants; without a model, those that do not need vectors.
+/// Returns all variants that the models in use allow: those of vectors need an embedding model, and those of reranking a reranker.
 pub(super) async fn default_variants(client: &Client) -> Result<Vec<RankingVariant>, Failure> {
     let mut variants = RankingVariant::value_variants().to_vec();
-    if client.admin().status(StatusRequest {}).await?.into_inner().model.is_none() {
+    let status = client.admin().status(StatusRequest {}).await?.into_inner();
+    // With a reranker, the first variant reranks already.
+    let n_rerank = if status.reranker.is_some() { 1 } else { 2 };
+    let needs_reranker = [RankingVariant::Rerank, RankingVariant::WithoutRerank];
+    variants.retain(|variant| !needs_reranker[..n_rerank].contains(variant));
+    if status.model.is_none() {
         let needs_vectors =
             [RankingVariant::Vector, RankingVariant::Hybrid, RankingVariant::WithoutVectors];
         variants.retain(|variant| !needs_vectors.contains(variant));

@@ -66,7 +66,10 @@ pub(super) async fn run(
     format: Format,
 ) -> Result<String, Failure> {
     let TuneArgs { questions, measure, ranking } = args;
-    // Weights are searched for the signals without reranking.
+    if ranking.rerank {
+        return Err(Failure::usage("tuning searches the weights of the signals without reranking")
+            .hint("leave out --rerank"));
+    }
     let ranked =
         SearchRequest { explain: true, rerank: Some(false), ..SearchRequest::from(ranking) };
     let (queries, configured) =

@@ -19,6 +19,13 @@ fn set(key: &str, value: &str) -> InjectedFault {
     flags(&["--set", &format!("{key}={value}")])
 }
 
+/// Writes a cross-encoder that knows `words` and returns the flags that select it.
+fn reranker(home: &Path, words: &[&str]) -> InjectedFault {
+    weft_testkit::write_cross_encoder(home, words).expect("two files");
+    let model = format!("rerank.model={}", home.display());
+    flags(&["--set", &model, "--set", "rerank.runner=rten"])
+}
+
 fn at(home: &Path, name: &str) -> String {
     home.join(name).display().to_string()
 }
@@ -222,6 +229,53 @@ fn faults_are_reported_with_advice() {
             "bad",
             "without credentials",
             "",
+        ),
+        (
+            "a reranker that works",
+            |home| reranker(home, &["ferns"]),
+            "reranker",
+            "good",
+            "runs in rten",
+            "",
+        ),
+        (
+            "a model that cannot rerank",
+            |home| reranker(home, &["granite"]),
+            "reranker",
+            "notice",
+            "does not prefer the answer",
+            "tokenizer.json",
+        ),
+        (
+            "a reranker without a folder",
+            |_| set("rerank.model", "/no/such/model"),
+            "reranker",
+            "bad",
+            "/no/such/model is not a model folder",
+            "rerank.model",
+        ),
+        (
+            "a reranking endpoint without an address",
+            |_| flags(&["--set", "rerank.model=judge", "--set", "rerank.runner=endpoint"]),
+            "reranker",
+            "bad",
+            "rerank.endpoint.url",
+            "rerank.endpoint",
+        ),
+        (
+            "a reranking endpoint that does not respond",
+            |_| {
+                let endpoint = [
+                    "rerank.model=judge",
+                    "rerank.runner=endpoint",
+                    "rerank.endpoint.url=http://127.0.0.1:9",
+                ];
+                flags(&endpoint.map(|value| ["--set", value]).concat())
+            },
+            "reranker",
+            "bad",
+            "cannot be reached",
+            "keep their order",
         ),
         (
             "another program at the port",

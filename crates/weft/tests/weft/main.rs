@@ -257,7 +257,7 @@ fn json_output_is_one_object_with_every_field() {
         ]
     );
     assert_eq!((hit["origin"].as_str(), &hit["via"]), (Some("keyword"), &Value::Null));
-    let sum: f64 = ["similarity", "centrality", "activation"]
+    let sum: f64 = ["similarity", "centrality", "activation", "relevance"]
         .iter()
         .map(|part| hit["contributions"][part].as_f64().unwrap())
         .sum();
@@ -582,6 +582,52 @@ fn eval_measures_rankings_and_enforces_minimum() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     let wrong = on_example(&home, &["eval", "--queries", &qrels, "--qrels", &qrels]);
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn reranked_variant_is_measured_and_flags_switch_it() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("model");
+    std::fs::create_dir(&folder).unwrap();
+    weft_testkit::write_cross_encoder(&folder, &["clepsydra"]).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let queries = file("q.jsonl", "{\"id\": \"q\", \"text\": \"leap second\"}\n");
+    let qrels = file("qrels.tsv", "q\tAgreed Time/Leap second\t1\n");
+    let model = format!("rerank.model={}", folder.display());
+    let set = ["--set", &model, "--set", "rerank.runner=rten", "--set", "rerank.top_n=5"];
+    let asked = ["eval", "--queries", &queries, "--qrels", &qrels];
+    let variants = |flags: &[&str]| -> Vec<String> {
+        let output = on_example(&home, &[&asked[..], flags].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let variants = answer["variants"].as_array().unwrap();
+        variants.iter().map(|variant| variant["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let two = ["--variant", "without-rerank,rerank"];
+    assert_eq!(variants(&[&two[..], &set].concat()), ["without-rerank", "rerank"]);
+    assert!(variants(&set).contains(&"without-rerank".to_owned()));
+    let without = variants(&[]);
+    assert!(!without.iter().any(|name| name.contains("rerank")), "{without:?}");
+
+    let parts = |flags: &[&str]| -> usize {
+        let output =
+            on_example(&home, &[&["search", "leap second", "--explain"], &set[..], flags].concat());
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["warnings"], Value::Array(Vec::new()), "{flags:?}");
+        answer["hits"][0]["explanation"]["parts"].as_array().unwrap().len()
+    };
+    assert_eq!([parts(&[]), parts(&["--rerank"]), parts(&["--no-rerank"])], [4, 4, 3]);
+    let tune = [&["eval", "tune", "--rerank"], &asked[1..]].concat();
+    assert_eq!(on_example(&home, &tune).status.code(), Some(2));
+    let context = ["context", "leap second", "--no-rerank"];
+    assert!(on_example(&home, &[&context[..], &set].concat()).status.success());
+    let output = on_example(&home, &["search", "leap second", "--rerank"]);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["warnings"][0]["code"], "rerank_skipped");
 }
 
 #[test]
