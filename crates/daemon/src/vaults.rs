@@ -147,6 +147,7 @@ impl Vaults {
         let settings = IndexSettings {
             store,
             vaults: vaults.iter().map(vault_settings).collect(),
+            home: None,
             scan,
             parse,
             chunks,

@@ -3,7 +3,8 @@
 use weft_model::TextHash;
 
 /// Returns the first 128 bits of the BLAKE3 hash of `bytes`. In hexadecimal they equal the output of `b3sum --length 16`.
-pub(crate) fn hash_of(bytes: &[u8]) -> TextHash {
+#[must_use]
+pub fn hash_of(bytes: &[u8]) -> TextHash {
     let hash = blake3::hash(bytes);
     let (first, _) = hash.as_bytes().split_at(16);
     TextHash(u128::from_be_bytes(first.try_into().expect("sixteen bytes")))

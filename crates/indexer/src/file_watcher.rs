@@ -84,7 +84,7 @@ pub enum WatchMode {
 
 /// Changes reported by a watcher.
 #[derive(Debug)]
-pub(crate) enum Touched {
+pub enum Touched {
     /// These paths changed, or files below them.
     Paths(Vec<PathBuf>),
     /// More changes than are kept; any file may have changed.
@@ -93,9 +93,9 @@ pub(crate) enum Touched {
     Lost,
 }
 
-/// Watches one folder until it is dropped.
-#[derive(Default)]
-pub(crate) struct FileWatcher {
+/// Watches one folder until it is dropped; the default watches nothing.
+#[derive(Debug, Default)]
+pub struct FileWatcher {
     /// How changes are detected.
     pub(crate) state: WatchState,
     /// Kept alive while changes are reported.

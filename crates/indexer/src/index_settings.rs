@@ -1,6 +1,7 @@
 //! Settings of an index.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::{KeywordError, KeywordSettings};
@@ -13,6 +14,7 @@ use crate::deletion_guard::DeletionGuardOptions;
 use crate::file_watcher::WatchOptions;
 use crate::parse::ParseOptions;
 use crate::scan::{ScanError, ScanOptions};
+use crate::vault_home::VaultHome;
 
 /// A folder of notes to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub struct IndexSettings {
     pub store: PathBuf,
     /// The vaults, at least one, with distinct names.
     pub vaults: Vec<VaultSettings>,
+    /// The home of the vaults; `None` for folders.
+    pub home: Option<Arc<dyn VaultHome>>,
     /// Which files to read.
     pub scan: ScanOptions,
     /// Which dialects to parse.
@@ -55,6 +59,7 @@ impl Default for IndexSettings {
         Self {
             store: PathBuf::new(),
             vaults: Vec::new(),
+            home: None,
             scan: ScanOptions::default(),
             parse: ParseOptions::default(),
             chunks: ChunkLimits::default(),

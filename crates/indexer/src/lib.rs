@@ -43,20 +43,23 @@ mod startup;
 mod thread_priority;
 mod vault_changes;
 mod vault_files;
+mod vault_home;
 mod vault_image;
 mod vault_languages;
 mod write_request;
 mod writer;
 
+pub use content_hash::hash_of;
 pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
 pub use embed::Model;
 pub use file_position::{FilePosition, FilePositionError, file_position};
-pub use file_watcher::{WatchMode, WatchOptions};
+pub use file_watcher::{FileWatcher, Touched, WatchMode, WatchOptions};
 pub use index_settings::{IndexError, IndexSettings, Rescan, VaultSettings};
 pub use index_status::{
     FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState,
 };
 pub use indexer::Indexer;
+pub use vault_home::{ChangeError, FileMove, OnChange, VaultHome, VaultLocation};
 pub use vault_image::{ImageKind, VaultImage, VaultImageError, vault_image};
 pub use write_request::{
     Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,

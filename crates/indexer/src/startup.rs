@@ -14,8 +14,10 @@ use crate::embed::{self, ModelChoice};
 use crate::past_snapshots::PastSnapshots;
 use crate::shared_status::SharedStatus;
 use crate::vault_changes::vault_changes;
+use crate::vault_files::VaultFiles;
+use crate::vault_home::{Folders, VaultHome};
 use crate::writer::{WriterParts, keyword_rebuild_notice, reconcile};
-use crate::{IndexError, IndexSettings, Model, VaultSettings, file_watcher};
+use crate::{IndexError, IndexSettings, Model, VaultSettings};
 
 /// Opens or creates the store and loads its content.
 ///
@@ -41,6 +43,9 @@ pub(crate) fn open_parts(
         }
     }
     let mut store = Store::open(&settings.disk, &settings.store, address)?;
+    let files = Arc::new(VaultFiles::new(settings.disk.clone(), &settings.store));
+    let folders = || Arc::new(Folders::new(Arc::clone(&files))) as Arc<dyn VaultHome>;
+    let vaults_home = settings.home.clone().unwrap_or_else(folders);
     let shared = SharedStatus::default();
     let embedder = model.as_ref().map(|model| Arc::clone(&model.embedder));
     if let Some(model) = model.as_ref().filter(|_| !has_next) {
@@ -68,7 +73,7 @@ pub(crate) fn open_parts(
     let RestoredCheckpoint { mut notes, resumed, checkpointed, outdated, repaired } =
         restore(&store, settings.recipe(embedder.as_deref()), &shared)?;
     let ResumePoint { mut generation, clean_shutdown } = resumed;
-    let changes = vault_changes(&notes, &settings.vaults);
+    let changes = vault_changes(&*vaults_home, &notes, &settings.vaults);
     // Repaired state is persisted under a new generation.
     if repaired || (!changes.is_empty() && notes.n_notes() > 0) {
         generation += 1;
@@ -83,7 +88,7 @@ pub(crate) fn open_parts(
             .find(|(_, VaultInfo { name: known, root: _, n_missing: _ })| known == name);
         let n_notes = vault.map_or(0, |(id, _)| notes.vault_stats(id).n_notes);
         // A missing folder may come back, for example on an unmounted disk; its notes are served meanwhile.
-        if file_watcher::folder_identity(root).is_none() && n_notes == 0 {
+        if vaults_home.locate(root).identity.is_none() && n_notes == 0 {
             let reason = match std::fs::metadata(root) {
                 Ok(_) => "it is not a folder".to_owned(),
                 Err(error) => error.to_string(),
@@ -121,6 +126,8 @@ pub(crate) fn open_parts(
     let store = Some(store);
     Ok(WriterParts {
         store,
+        home: vaults_home,
+        files,
         keyword,
         embedder,
         reading,

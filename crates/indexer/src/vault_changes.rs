@@ -6,7 +6,7 @@ use weft_index::notes::{Change, NoteTable, VaultId, VaultInfo};
 
 use crate::content_hash::hash_of;
 use crate::index_settings::VaultSettings;
-use crate::scan;
+use crate::vault_home::VaultHome;
 
 /// Number of files compared to tell whether a folder is a vault that moved.
 const SAMPLE: usize = 64;
@@ -15,7 +15,11 @@ const SAMPLE: usize = 64;
 ///
 /// A vault is recognized by its name. A vault with a new name is recognized by its files, if at least half of them exist in the new folder with unchanged content.
 /// Reads at most 64 files in each folder that has a new name.
-pub(crate) fn vault_changes(notes: &NoteTable, wanted: &[VaultSettings]) -> Vec<Change> {
+pub(crate) fn vault_changes(
+    home: &dyn VaultHome,
+    notes: &NoteTable,
+    wanted: &[VaultSettings],
+) -> Vec<Change> {
     let mut lost: Vec<(VaultId, &VaultInfo)> = notes
         .vaults()
         .filter(|(_, info)| wanted.iter().all(|vault| vault.name != info.name))
@@ -31,7 +35,7 @@ pub(crate) fn vault_changes(notes: &NoteTable, wanted: &[VaultSettings]) -> Vec<
             }
             continue;
         }
-        let moved = lost.iter().position(|(id, _)| is_moved(notes, *id, &vault.root));
+        let moved = lost.iter().position(|(id, _)| is_moved(home, notes, *id, &vault.root));
         let (id, n_missing) = match moved.map(|at| lost.remove(at)) {
             Some((id, known)) => (id, known.n_missing),
             None => {
@@ -47,12 +51,12 @@ pub(crate) fn vault_changes(notes: &NoteTable, wanted: &[VaultSettings]) -> Vec<
 }
 
 /// Returns true if the notes of a vault are now below `root`.
-fn is_moved(notes: &NoteTable, vault: VaultId, root: &Path) -> bool {
+fn is_moved(home: &dyn VaultHome, notes: &NoteTable, vault: VaultId, root: &Path) -> bool {
     let n_notes = notes.vault_stats(vault).n_notes;
     let sample = notes.at_or_below(vault, "").step_by(n_notes.div_ceil(SAMPLE).max(1));
     let (mut n_seen, mut n_same) = (0, 0);
     for (_, summary) in sample {
-        let bytes = scan::read(root, &root.join(summary.path), summary.file.size);
+        let bytes = home.read(root, &root.join(summary.path), summary.file.size);
         n_seen += 1;
         n_same += usize::from(bytes.is_ok_and(|bytes| hash_of(&bytes) == summary.file.hash));
     }

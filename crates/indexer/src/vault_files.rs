@@ -1,10 +1,10 @@
 //! Atomic changes of files in vaults.
 
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_index::{Disk, PinnedFolder};
 
@@ -92,7 +92,7 @@ pub(crate) struct VaultFiles {
     disk: Disk,
     /// Prefix of the names of its temporary files; only the holder of the store creates such files.
     temp_prefix: String,
-    n_temp_files: Cell<u64>,
+    n_temp_files: AtomicU64,
 }
 
 impl VaultFiles {
@@ -101,7 +101,7 @@ impl VaultFiles {
         let store = fs::canonicalize(store).unwrap_or_else(|_| store.to_owned());
         let store = digest_of(&[store.as_os_str().as_encoded_bytes()]);
         let temp_prefix = format!("{}{store:016x}-", TEMP_NAME.0);
-        Self { disk, temp_prefix, n_temp_files: Cell::new(0) }
+        Self { disk, temp_prefix, n_temp_files: AtomicU64::new(0) }
     }
 
     /// Replaces the content of the file at `path` by `bytes`; keeps its permissions.
@@ -228,7 +228,7 @@ impl VaultFiles {
         folder: &'a PinnedFolder,
         bytes: &[u8],
     ) -> io::Result<TempFile<'a>> {
-        let n = self.n_temp_files.replace(self.n_temp_files.get() + 1);
+        let n = self.n_temp_files.fetch_add(1, Ordering::Relaxed);
         let name = OsString::from(format!("{}{n}{}", self.temp_prefix, TEMP_NAME.1));
         // A file of an earlier holder may have this name; creating the file again also ensures that it is not a symbolic link.
         self.disk.remove_file_in(folder, &name)?;

@@ -12,8 +12,9 @@ use crate::chunk::{ChunkLimits, chunks};
 use crate::content_hash::{digest_of, hash_of};
 use crate::index_status::FileState;
 use crate::parse::{ParseOptions, is_excluded, parse};
-use crate::scan::{self, ScannedFile};
+use crate::scan::ScannedFile;
 use crate::shared_status::UnindexedFile;
+use crate::vault_home::VaultHome;
 
 /// The result of reading one file.
 pub(super) enum FileOutcome {
@@ -40,6 +41,7 @@ impl FileOutcome {
 
 /// Reads files of one vault.
 pub(super) struct FileReader<'a> {
+    pub(super) home: &'a dyn VaultHome,
     pub(super) vault: VaultId,
     pub(super) root: &'a Path,
     /// Maximum size of a file in bytes.
@@ -61,7 +63,7 @@ impl FileReader<'_> {
     /// Reads and parses a file, and encodes its keywords if the note changed.
     pub(super) fn read(&self, file: &ScannedFile, encoder: &mut KeywordEncoder) -> FileOutcome {
         let read_ns = wall_clock_ns();
-        let bytes = match scan::read(self.root, &file.file, self.max_bytes) {
+        let bytes = match self.home.read(self.root, &file.file, self.max_bytes) {
             Ok(bytes) => bytes,
             Err(error) => {
                 return FileOutcome::not_indexed(file, FileState::Failed, error.to_string());

@@ -46,13 +46,14 @@ use self::publication::{PUBLISH_EVERY, Publication};
 use self::vault_scans::VaultScans;
 use self::vector_state::VectorState;
 use crate::embed::{AutoModel, ModelOpener};
-use crate::file_watcher;
 use crate::index_status::{IndexStatus, Phase};
 use crate::past_snapshots::PastSnapshots;
 use crate::retry_delay::RETRY;
 use crate::shared_status::SharedStatus;
 use crate::thread_priority::lower_priority;
 use crate::vault_changes::vault_changes;
+use crate::vault_files::VaultFiles;
+use crate::vault_home::VaultHome;
 use crate::{IndexError, IndexSettings, Rescan, VaultSettings};
 
 /// Maximum time that the writer sleeps.
@@ -64,6 +65,8 @@ const PRIORITY_STEPS: i32 = 10;
 /// Everything that opening an index hands to its writer.
 pub(crate) struct WriterParts {
     pub(crate) store: Option<Store>,
+    pub(crate) home: Arc<dyn VaultHome>,
+    pub(crate) files: Arc<VaultFiles>,
     pub(crate) keyword: KeywordWriter,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// Wakes requests that wait for the stored vectors; `None` without a model.
@@ -103,6 +106,8 @@ impl Writer {
     ) -> Self {
         let WriterParts {
             store,
+            home,
+            files,
             keyword,
             embedder,
             reading,
@@ -121,7 +126,7 @@ impl Writer {
             migration: MigrationState::new(next, auto),
             publication: Publication::new(publisher, past, shared.clone()),
             scans: VaultScans::new(interrupted),
-            files: NoteFiles::new(&settings),
+            files: NoteFiles::new(home, files),
             settings,
             shared,
             events,
@@ -255,12 +260,12 @@ impl Writer {
         let known = |vault: &VaultSettings| self.scans.has(vault);
         if let Some(missing) = vaults
             .iter()
-            .find(|vault| !known(vault) && file_watcher::folder_identity(&vault.root).is_none())
+            .find(|vault| !known(vault) && self.files.home.locate(&vault.root).identity.is_none())
         {
             let (root, reason) = (missing.root.clone(), "it is not a folder".to_owned());
             return Err(IndexError::Vault { root, reason });
         }
-        let changes = vault_changes(&self.publication.newest().notes, &vaults);
+        let changes = vault_changes(&*self.files.home, &self.publication.newest().notes, &vaults);
         self.publish(&changes)?;
         self.settings.vaults = vaults;
         self.scans.last_full = None;

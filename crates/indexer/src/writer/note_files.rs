@@ -1,18 +1,21 @@
 //! The files of notes as the writer changes them.
 
-use crate::IndexSettings;
-use crate::vault_files::VaultFiles;
+use std::sync::Arc;
 
-/// Changes to files of vaults, and the move among them that is not finished.
+use crate::vault_files::VaultFiles;
+use crate::vault_home::VaultHome;
+
+/// The home of the vaults, and the move that is not finished there.
 pub(super) struct NoteFiles {
-    pub(super) vaults: VaultFiles,
+    pub(super) home: Arc<dyn VaultHome>,
+    /// Changes files that have no transactions.
+    pub(super) vaults: Arc<VaultFiles>,
     /// Obstacle that prevents an interrupted move from finishing; the move is retried.
     pub(super) unfinished_move: Option<String>,
 }
 
 impl NoteFiles {
-    pub(super) fn new(settings: &IndexSettings) -> Self {
-        let vaults = VaultFiles::new(settings.disk.clone(), &settings.store);
-        Self { vaults, unfinished_move: None }
+    pub(super) const fn new(home: Arc<dyn VaultHome>, vaults: Arc<VaultFiles>) -> Self {
+        Self { home, vaults, unfinished_move: None }
     }
 }

@@ -20,11 +20,11 @@ use crate::link_rewrite::{RewrittenText, rewrite_links};
 use crate::move_intent::{LinkEdit, MoveIntent, hash_hex};
 use crate::parse::{ParsedFile, body_start, catch_parser_panic, parse_file};
 use crate::scan::{self, ScanArea};
-use crate::vault_files::is_same_file;
+use crate::vault_home::{ChangeError, FileMove};
 use crate::write_request::{
     Precondition, RewrittenLinks, WriteContent, WriteError, WriteOutcome, WriteRequest,
 };
-use crate::{IndexError, Rescan, vault_files};
+use crate::{IndexError, Rescan};
 
 /// Maximum number of puts that one scan indexes together.
 const MAX_BATCHED_PUTS: usize = 64;
@@ -155,7 +155,7 @@ impl Writer {
         if puts.iter().any(|put| put.target.file == target.file) {
             self.index_puts(puts);
         }
-        let old = read_file(&target.path, &target.file)?;
+        let old = self.read_file(&target.path, &target.file)?;
         let checked = check_precondition(&target.path, old.as_deref(), expected);
         let bytes = file_content(content, old.as_deref());
         // A retry of a write that was applied already succeeds, whatever it expected.
@@ -171,21 +171,22 @@ impl Writer {
         }
         let written = match &old {
             Some(old) if *old == bytes => Ok(()),
-            Some(_) => self.files.vaults.replace(&target.file, &bytes),
-            None => self.files.vaults.create(&target.file, &bytes),
+            old => self.files.home.put(&target.file, old.as_deref().map(hash_of), &bytes),
         };
-        written.map_err(|error| io_error(&target, error))?;
+        written.map_err(|error| change_error(&target, error))?;
         Ok((target, old.is_none()))
     }
 
     fn delete(&mut self, name: &str, expected: Precondition) -> Result<WriteOutcome, WriteError> {
         let target = self.file_of_note(name)?;
         // A file that is already gone is not an error, whatever was expected: the scan detects that, and a retry succeeds.
-        if let Some(bytes) = read_file(&target.path, &target.file)? {
-            check_precondition(&target.path, Some(&bytes), expected)?;
+        let old = self.read_file(&target.path, &target.file)?;
+        if let Some(bytes) = &old {
+            check_precondition(&target.path, Some(bytes), expected)?;
         }
         // For a symbolic link, the file behind it stays.
-        self.files.vaults.remove(&target.named).map_err(|error| io_error(&target, error))?;
+        let removed = self.files.home.remove(&target.named, old.as_deref().map(hash_of));
+        removed.map_err(|error| change_error(&target, error))?;
         Ok(self.scan_outcome(&target, std::slice::from_ref(&target.path), false, Vec::new()))
     }
 
@@ -201,7 +202,7 @@ impl Writer {
             self.rescan(Rescan::default())?;
         }
         let from = self.file_of_note(name)?;
-        if from.named.is_symlink() {
+        if self.files.home.is_link(&from.named) {
             let root = &self.scans.vaults[from.at].root;
             let target = from.file.strip_prefix(root).unwrap_or(&from.file).display();
             let reason = format!(
@@ -211,7 +212,7 @@ impl Writer {
             return Err(WriteError::Invalid { field: "name", reason });
         }
         let to = self.file_target(from.at, "to", self.path_in_vault(from.at, "to", to)?)?;
-        let bytes = read_file(&from.path, &from.file)?;
+        let bytes = self.read_file(&from.path, &from.file)?;
         check_precondition(&from.path, bytes.as_deref(), expected)?;
         let Some(bytes) = bytes else {
             return Err(WriteError::Conflict { path: from.path.to_string(), actual: None });
@@ -220,7 +221,7 @@ impl Writer {
             return Ok(self.scan_outcome(&to, &[], false, Vec::new()));
         }
         // The two paths may name one file, through a link or in another case.
-        if is_same_file(&from.file, &to.file).unwrap_or(false) {
+        if self.files.home.is_same_file(&from.file, &to.file) {
             return Err(WriteError::AlreadyExists { path: to.path.to_string() });
         }
         let (mut rewrites, mut unchanged) = if rewrite_links {
@@ -240,10 +241,23 @@ impl Writer {
                 });
             }
         }
-        let path_after =
-            |path: &NotePath| if *path == from.path { to.path.clone() } else { path.clone() };
+        if let Some(committed) = self.commit_move(&from, &to, hash_of(&bytes), &rewrites) {
+            committed.map_err(|error| change_error(&from, error))?;
+            let edited = rewrites.iter().map(|rewrite| rewrite.path.clone());
+            let touched: Vec<NotePath> =
+                [from.path.clone(), to.path.clone()].into_iter().chain(edited).collect();
+            let done = |LinkRewrite { path, links, .. }: &LinkRewrite| RewrittenLinks {
+                path: path_after(path, &from, &to).to_string(),
+                n_rewritten: links.n_rewritten,
+                n_not_rewritten: links.n_not_rewritten,
+            };
+            let mut links: Vec<RewrittenLinks> = rewrites.iter().map(done).collect();
+            links.extend(unchanged);
+            links.sort_by(|a, b| a.path.cmp(&b.path));
+            return Ok(self.scan_outcome(&to, &touched, false, links));
+        }
         let edit = |LinkRewrite { path, before, links, .. }: &LinkRewrite| LinkEdit {
-            path: path_after(path).to_string(),
+            path: path_after(path, &from, &to).to_string(),
             before: format!("{before:?}"),
             text: links.text.clone(),
         };
@@ -302,6 +316,22 @@ impl Writer {
         Err(error)
     }
 
+    /// Moves a file and rewrites links in one transaction; `None` if its home has none.
+    fn commit_move(
+        &self,
+        from: &FileTarget,
+        to: &FileTarget,
+        hash: TextHash,
+        rewrites: &[LinkRewrite],
+    ) -> Option<Result<(), ChangeError>> {
+        let edits = rewrites.iter().map(|LinkRewrite { path, file, before, links }| {
+            let file = if *path == from.path { &to.file } else { file };
+            (&**file, *before, &*links.text)
+        });
+        let edits = edits.collect();
+        self.files.home.commit_move(&FileMove { from: &from.file, to: &to.file, hash, edits })
+    }
+
     /// Returns the files whose links must change so that each keeps its target when the note moves, and those in which no link can be changed.
     fn link_rewrites(
         &mut self,
@@ -330,10 +360,11 @@ impl Writer {
                 continue;
             };
             let path = entry.note.path.clone();
-            let location = scan::writable_path(&root, &self.settings.scan, &path);
+            let location = self.files.home.writable(&root, &self.settings.scan, &path);
             let file = location.map_err(|error| self.unreadable_vault(from.at, &error))?.ok();
             let file = file.map(|location| location.real);
-            let bytes = file.as_ref().map(|file| read_file(&path, file)).transpose()?.flatten();
+            let bytes =
+                file.as_ref().map(|file| self.read_file(&path, file)).transpose()?.flatten();
             let (Some(file), Some(bytes)) = (file, bytes) else {
                 unchanged.extend(preview.broken_links(id));
                 continue;
@@ -377,7 +408,7 @@ impl Writer {
             else {
                 continue;
             };
-            let bytes = read_file(&path, &file)?;
+            let bytes = self.read_file(&path, &file)?;
             let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {
                 continue;
             };
@@ -423,7 +454,7 @@ impl Writer {
         let outcome = self.outcome_of(target, created, links);
         let Err(error) = scanned else { return outcome };
         self.scans.vaults[target.at].retry();
-        let bytes = vault_files::read(&target.file).ok().flatten();
+        let bytes = self.files.home.content(&target.file).ok().flatten();
         WriteOutcome {
             generation: outcome.generation + 1,
             hash: bytes.as_deref().map(hash_of),
@@ -524,7 +555,7 @@ impl Writer {
     ) -> Result<FileTarget, WriteError> {
         let vault = &self.scans.vaults[at];
         let invalid = |reason| WriteError::Invalid { field, reason };
-        let location = scan::writable_path(&vault.root, &self.settings.scan, &path);
+        let location = self.files.home.writable(&vault.root, &self.settings.scan, &path);
         let location = location.map_err(|error| self.unreadable_vault(at, &error))?;
         let scan::WritablePath { named, real: file } = location.map_err(invalid)?;
         Ok(FileTarget { at, vault: vault.id, path, file, named })
@@ -585,9 +616,20 @@ impl Writer {
         self.file_target(at, "name", entry.note.path.as_str())
     }
 
+    /// Reads the file at `path` in its vault; returns `None` if the file does not exist.
+    fn read_file(&self, path: &NotePath, file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
+        let content = self.files.home.content(file);
+        content.map_err(|source| WriteError::Io { path: path.to_string(), source })
+    }
+
     fn unreadable_vault(&self, at: usize, error: &scan::ScanError) -> WriteError {
         IndexError::vault(self.scans.vaults[at].root.clone(), error).into()
     }
+}
+
+/// Returns the path of a file after the move of `from` to `to`.
+fn path_after(path: &NotePath, from: &FileTarget, to: &FileTarget) -> NotePath {
+    if *path == from.path { to.path.clone() } else { path.clone() }
 }
 
 /// Returns the bytes of a file that has the content `old` and is to have the given one.
@@ -620,11 +662,6 @@ fn below_frontmatter(old: &[u8], body: &str) -> Result<Vec<u8>, WriteError> {
     Err(invalid("its first lines would be parsed as frontmatter; begin it with an empty line"))
 }
 
-/// Reads the file at `path` in its vault; returns `None` if the file does not exist.
-fn read_file(path: &NotePath, file: &Path) -> Result<Option<Vec<u8>>, WriteError> {
-    vault_files::read(file).map_err(|source| WriteError::Io { path: path.to_string(), source })
-}
-
 fn check_precondition(
     path: &NotePath,
     bytes: Option<&[u8]>,
@@ -637,6 +674,15 @@ fn check_precondition(
         Precondition::Hash(hash) if actual == Some(hash) => Ok(()),
         Precondition::Nothing => Err(WriteError::AlreadyExists { path: path.to_string() }),
         Precondition::Hash(_) => Err(WriteError::Conflict { path: path.to_string(), actual }),
+    }
+}
+
+fn change_error(target: &FileTarget, error: ChangeError) -> WriteError {
+    match error {
+        ChangeError::Changed { actual } => {
+            WriteError::Conflict { path: target.path.to_string(), actual }
+        }
+        ChangeError::Io(source) => io_error(target, source),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,10 @@ use super::missing_notes::{DeletionDecision, MissingNotes};
 use super::publish::ChangeBatch;
 use super::vault_scans::{ScanMode, WatchedVault};
 use super::{Event, Writer};
-use crate::file_watcher::{self, FileWatcher, Touched};
+use crate::file_watcher::{FileWatcher, Touched};
 use crate::index_status::{FileState, Phase, WatchState};
 use crate::parallel_map::parallel_map;
-use crate::scan::{self, ScanArea, ScanResult, ScannedFile, SkippedEntry};
+use crate::scan::{ScanArea, ScanResult, ScannedFile, SkippedEntry};
 use crate::shared_status::{UnindexedFile, WatchStatus};
 use crate::{IndexError, Rescan};
 
@@ -64,7 +65,7 @@ impl Writer {
 
     /// Updates a vault's location and watches it there; returns true if its folder is another one than before.
     fn relocate(&mut self, at: usize) -> bool {
-        let is_other = self.scans.vaults[at].relocate();
+        let is_other = self.scans.vaults[at].relocate(&*self.files.home);
         if is_other {
             self.start_watcher(at);
         }
@@ -195,13 +196,14 @@ impl Writer {
         let mut area = if self.relocate(at) { ScanArea::WHOLE } else { area };
         let vault = &mut self.scans.vaults[at];
         let (id, root) = (vault.id, vault.root.clone());
-        let mut scanned = scan::scan(&root, &self.settings.scan, &area);
+        let home = Arc::clone(&self.files.home);
+        let mut scanned = home.list(&root, &self.settings.scan, &area);
         if !area.is_whole()
             && (vault.has_path_aliases
                 || scanned.as_ref().is_ok_and(|scanned| scanned.has_path_aliases))
         {
             area = ScanArea::WHOLE;
-            scanned = scan::scan(&root, &self.settings.scan, &area);
+            scanned = home.list(&root, &self.settings.scan, &area);
         }
         if area.is_whole() {
             vault.clear_touched();
@@ -214,7 +216,7 @@ impl Writer {
         let scanned = match scanned {
             Ok(scanned) => scanned,
             Err(source) => {
-                if file_watcher::folder_identity(&root).is_none() {
+                if home.locate(&root).identity.is_none() {
                     self.all_missing(at, &deleted)?;
                 }
                 return Err(IndexError::vault(root, &source));
@@ -310,7 +312,9 @@ impl Writer {
         unindexed: &mut BTreeMap<String, UnindexedFile>,
         (full, deleted): (bool, &[String]),
     ) -> Result<(), IndexError> {
+        let home = Arc::clone(&self.files.home);
         let reader = FileReader {
+            home: &*home,
             vault,
             root,
             max_bytes: self.settings.scan.max_file_bytes,
@@ -393,11 +397,12 @@ impl Writer {
     pub(super) fn start_watcher(&mut self, at: usize) {
         let vault = &mut self.scans.vaults[at];
         // Reported paths begin with the folder as it is now.
-        vault.relocate();
+        let home = &self.files.home;
+        vault.relocate(&**home);
         let on_change = change_sender(self.events.clone(), vault.id, vault.root.clone());
         // The old watcher is dropped first, so that the system does not count its folders twice.
         vault.watcher = FileWatcher::default();
-        let (watcher, notice) = FileWatcher::start(&vault.root, &self.settings.watch, on_change);
+        let (watcher, notice) = home.watch(&vault.root, &self.settings.watch, Box::new(on_change));
         vault.poll_at = match watcher.state {
             WatchState::Native | WatchState::Polling => {
                 Some(Instant::now() + self.settings.watch.poll())

@@ -10,8 +10,9 @@ use weft_index::notes::{NoteTable, VaultId};
 use weft_model::NotePath;
 
 use super::RETRY;
-use crate::file_watcher::{self, FileWatcher, Touched};
+use crate::file_watcher::{FileWatcher, Touched};
 use crate::scan::ScanArea;
+use crate::vault_home::{VaultHome, VaultLocation};
 use crate::{IndexError, VaultSettings};
 
 /// A burst of changes is scanned after at most this many debounce intervals, even if it continues.
@@ -186,10 +187,8 @@ impl WatchedVault {
     /// Updates the vault's location and returns true if its folder must be watched again.
     ///
     /// That is the case if the path leads to another folder than before (a changed link, a mounted or unmounted disk) or if the watcher may have stopped.
-    pub(super) fn relocate(&mut self) -> bool {
-        let named = &self.settings.root;
-        let root = named.canonicalize().unwrap_or_else(|_| named.clone());
-        let identity = file_watcher::folder_identity(&root);
+    pub(super) fn relocate(&mut self, home: &dyn VaultHome) -> bool {
+        let VaultLocation { root, identity } = home.locate(&self.settings.root);
         let is_other = (&root, identity) != (&self.root, self.identity);
         (self.root, self.identity) = (root, identity);
         is_other || std::mem::take(&mut self.unwatched)
@@ -281,7 +280,11 @@ fn burst_ends((first, last): (Instant, Instant), debounce: Duration) -> Instant 
 mod tests {
     use std::path::Path;
 
+    use weft_index::Disk;
+
     use super::*;
+    use crate::vault_files::VaultFiles;
+    use crate::vault_home::Folders;
 
     #[test]
     fn possibly_stopped_watcher_is_started_again() {
@@ -289,7 +292,9 @@ mod tests {
         let root = folder.path().canonicalize().expect("a path");
         let settings = VaultSettings { name: "vault".into(), root: root.clone() };
         let mut vault = WatchedVault::new(VaultId(0), settings, false);
-        assert!(vault.relocate() && !vault.relocate(), "unchanged after the first check");
+        let files = VaultFiles::new(Disk::default(), folder.path());
+        let home = Folders::new(Arc::new(files));
+        assert!(vault.relocate(&home) && !vault.relocate(&home), "unchanged after the first check");
         for (touched, expected) in [
             (Touched::Paths(vec![root.join("note.md")]), false),
             (Touched::Overflow, false),
@@ -298,8 +303,8 @@ mod tests {
         ] {
             let name = format!("{touched:?}");
             vault.touch(touched);
-            assert_eq!(vault.relocate(), expected, "{name}");
-            assert!(!vault.relocate(), "{name}");
+            assert_eq!(vault.relocate(&home), expected, "{name}");
+            assert!(!vault.relocate(&home), "{name}");
         }
     }
 

@@ -14,3 +14,4 @@ mod live_updates;
 mod model_migration;
 mod note_writes;
 mod rescans;
+mod vault_home;
