@@ -135,6 +135,7 @@ pub(crate) fn of_index(error: &IndexError) -> Status {
             status(Code::NotFound, text, details)
         }
         IndexError::ModelIsSet => with_reason(Code::FailedPrecondition, "MODEL_IS_SET", text),
+        IndexError::Log { .. } => with_reason(Code::Unavailable, "LOG", text),
         IndexError::Stopped => with_reason(Code::Unavailable, "STOPPING", text),
     }
 }

@@ -30,7 +30,7 @@ pub struct VaultSettings {
 pub struct IndexSettings {
     /// The store's folder; created if missing.
     pub store: PathBuf,
-    /// The vaults, at least one, with distinct names.
+    /// The vaults, at least one, with distinct names. A home with a log lists its own instead.
     pub vaults: Vec<VaultSettings>,
     /// The home of the vaults; `None` for folders.
     pub home: Option<Arc<dyn VaultHome>>,
@@ -134,6 +134,13 @@ pub enum IndexError {
         generation: u64,
         /// The stored generations, ascending.
         stored: Vec<u64>,
+    },
+    /// The log of the home cannot be followed.
+    #[error("cannot follow the log of the collection: {source}")]
+    Log {
+        /// The cause.
+        #[from]
+        source: std::io::Error,
     },
     /// The settings name a model, so none is chosen.
     #[error(

@@ -10,6 +10,7 @@ use weft_index::{Backup, Reader, Snapshot, StoreError};
 
 use crate::embed::ModelSelection;
 use crate::index_status::{FileCoverage, IndexStatus, NextModel, Phase, VaultStatus};
+use crate::log_watcher::watch_log;
 use crate::past_snapshots::PastSnapshots;
 use crate::shared_status::SharedStatus;
 use crate::vault_languages::LanguageShare;
@@ -35,6 +36,8 @@ pub struct Indexer {
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Number of notes and share of text that was not English, when that was last sampled.
     sampled: Mutex<Option<(usize, f64)>>,
+    /// Ends the thread that watches the log of the home when it is dropped.
+    _alive: Arc<()>,
 }
 
 impl Indexer {
@@ -55,18 +58,28 @@ impl Indexer {
         let (events, received) = unbounded();
         let (sender, interrupted) = (events.clone(), Arc::new(AtomicBool::new(false)));
         let (abort, opened) = (Arc::clone(&interrupted), Instant::now());
-        let writer = std::thread::Builder::new()
-            .name("weft-writer".into())
-            .spawn(move || {
-                Writer::new(settings, parts, (next, auto), (sender, abort)).run(&received)
-            })
-            .map_err(|source| StoreError::Io {
-                action: "start",
-                path: "the writer thread".into(),
-                source,
+        let alive = Arc::new(());
+        if let Some(home) = settings.home.clone().filter(|home| home.log().is_some()) {
+            let (events, alive) = (events.clone(), Arc::downgrade(&alive));
+            start("weft-log", "the thread that watches the log", move || {
+                watch_log(&*home, &events, &alive);
             })?;
+        }
+        let writer = start("weft-writer", "the writer thread", move || {
+            Writer::new(settings, parts, (next, auto), (sender, abort)).run(&received);
+        })?;
         let (writer, sampled) = (Mutex::new(Some(writer)), Mutex::default());
-        Ok(Self { events, reader, shared, past, opened, interrupted, writer, sampled })
+        Ok(Self {
+            events,
+            reader,
+            shared,
+            past,
+            opened,
+            interrupted,
+            writer,
+            sampled,
+            _alive: alive,
+        })
     }
 
     /// Time of opening; pass it to [`flush_since`](Self::flush_since) to wait for all files that existed by then.
@@ -325,6 +338,16 @@ impl Indexer {
         self.events.send(event(reply)).map_err(|_| IndexError::Stopped)?;
         answer.recv().map_err(|_| IndexError::Stopped)?
     }
+}
+
+/// Starts a thread.
+fn start(
+    name: &str,
+    what: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, StoreError> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+    thread.map_err(|source| StoreError::Io { action: "start", path: what.into(), source })
 }
 
 impl Drop for Indexer {

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod canvas_rewrite;
+mod change_log;
 mod char_offsets;
 pub mod chunk;
 mod content_hash;
@@ -29,6 +30,7 @@ mod index_settings;
 mod index_status;
 mod indexer;
 mod link_rewrite;
+mod log_watcher;
 mod model_migration;
 mod move_intent;
 mod nesting_limit;
@@ -49,6 +51,7 @@ mod vault_languages;
 mod write_request;
 mod writer;
 
+pub use change_log::{ChangeLog, TextVectors};
 pub use content_hash::hash_of;
 pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
 pub use embed::Model;

@@ -73,16 +73,22 @@ pub(crate) fn open_parts(
     let RestoredCheckpoint { mut notes, resumed, checkpointed, outdated, repaired } =
         restore(&store, settings.recipe(embedder.as_deref()), &shared)?;
     let ResumePoint { mut generation, clean_shutdown } = resumed;
-    let changes = vault_changes(&*vaults_home, &notes, &settings.vaults);
+    let follows = vaults_home.log().is_some();
+    if follows {
+        // The number of a state comes from the log, and a state that was not persisted is followed again.
+        generation = checkpointed;
+    }
+    let vaults = if follows { vaults_of(&notes) } else { settings.vaults.clone() };
+    let changes = vault_changes(&*vaults_home, &notes, &vaults);
     // Repaired state is persisted under a new generation.
-    if repaired || (!changes.is_empty() && notes.n_notes() > 0) {
+    if !follows && (repaired || (!changes.is_empty() && notes.n_notes() > 0)) {
         generation += 1;
         store.reserve_generation(generation)?;
     }
     if !changes.is_empty() {
         notes = notes.edited(&changes).0;
     }
-    for VaultSettings { name, root } in &settings.vaults {
+    for VaultSettings { name, root } in &vaults {
         let vault = notes
             .vaults()
             .find(|(_, VaultInfo { name: known, root: _, n_missing: _ })| known == name);
@@ -113,7 +119,7 @@ pub(crate) fn open_parts(
     let past = PastSnapshots::new(store.checkpoints(), settings.keep_generations);
     {
         let mut shared = shared.lock();
-        shared.status.recovering = (!clean_shutdown).then_some(generation);
+        shared.status.recovering = (!clean_shutdown && !follows).then_some(generation);
         shared.status.store_bytes = store.checkpoints().store_bytes();
         shared.status.stored_generations = store.checkpoints().stored()?;
         shared.status.n_vectors_pending =
@@ -128,6 +134,7 @@ pub(crate) fn open_parts(
         store,
         home: vaults_home,
         files,
+        vaults,
         keyword,
         embedder,
         reading,
@@ -137,6 +144,17 @@ pub(crate) fn open_parts(
         checkpointed,
         outdated,
     })
+}
+
+/// Returns the vaults of the note table.
+fn vaults_of(notes: &NoteTable) -> Vec<VaultSettings> {
+    let vaults = notes.vaults().map(|(_, info)| {
+        let (name, root) = (info.name.clone(), info.root.clone().into());
+        VaultSettings { name, root }
+    });
+    let mut vaults: Vec<VaultSettings> = vaults.collect();
+    vaults.sort_by(|a, b| a.name.cmp(&b.name));
+    vaults
 }
 
 /// The state loaded from a store.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use weft_model::{NotePath, TextHash};
 
 use crate::WatchOptions;
+use crate::change_log::ChangeLog;
 use crate::file_watcher::{FileWatcher, Touched, folder_identity};
 use crate::scan::{self, PathProblem, ScanArea, ScanError, ScanOptions, ScanResult, WritablePath};
 use crate::vault_files::{self, VaultFiles};
@@ -79,6 +80,11 @@ pub trait VaultHome: Debug + Send + Sync {
     /// Returns true if two paths lead to the same file.
     fn is_same_file(&self, a: &Path, b: &Path) -> bool {
         a == b
+    }
+
+    /// Returns the log of the home; `None` if its states have no numbers, as those of folders.
+    fn log(&self) -> Option<&dyn ChangeLog> {
+        None
     }
 
     /// Moves a file and edits others in one transaction. Nothing changes on failure.

@@ -219,6 +219,7 @@ impl From<OpenVaultsError> for Failure {
                 | IndexError::UnknownVault { .. }
                 | IndexError::UnknownGeneration { .. }
                 | IndexError::ModelIsSet
+                | IndexError::Log { .. }
                 | IndexError::Stopped => Self::other(message),
             },
         }

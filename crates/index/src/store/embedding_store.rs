@@ -145,6 +145,12 @@ impl EmbeddingStore {
         self.n_waiting
     }
 
+    /// Returns true if a vector of this text is stored, whether a chunk uses it or not.
+    #[must_use]
+    pub fn has_vector(&self, text: TextHash) -> bool {
+        self.by_text.contains_key(&text)
+    }
+
     /// Creates an empty store in memory.
     pub fn in_memory(
         embedder: Arc<dyn Embedder>,

@@ -193,9 +193,30 @@ impl Backlog {
         self.n_embedded += n_chunks;
     }
 
+    /// Returns the texts that chunks wait for.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = TextHash> {
+        self.waiting.keys().copied()
+    }
+
+    /// Returns true if chunks wait for a text.
+    pub(super) fn waits_for(&self, text: TextHash) -> bool {
+        self.waiting.contains_key(&text)
+    }
+
+    /// Removes and returns some of the queued texts; none if the queue is empty.
+    pub(super) fn take_texts(&mut self, notes: &NoteTable) -> Vec<(TextHash, String)> {
+        self.prepare_texts(notes);
+        self.ready.drain(..).collect()
+    }
+
+    /// Queues texts again whose chunks still wait.
+    pub(super) fn requeue(&mut self, texts: &[TextHash]) {
+        self.queue.extend(texts.iter().filter(|text| self.waiting.contains_key(*text)));
+    }
+
     /// Queues texts again whose chunks still wait, and pauses the model.
     pub(super) fn postpone(&mut self, texts: &[TextHash]) {
-        self.queue.extend(texts.iter().filter(|text| self.waiting.contains_key(*text)));
+        self.requeue(texts);
         self.retry_at = Some(Instant::now() + RETRY);
     }
 

@@ -33,6 +33,8 @@ pub(crate) enum Event {
     ConfirmDeletions(Option<String>, Sender<Result<(Vec<ConfirmedDeletions>, u64), IndexError>>),
     /// A caller writes to a vault.
     Write(WriteRequest, Sender<Result<WriteOutcome, WriteError>>),
+    /// The log of the home has a new commit, or can be read again, or not any more.
+    LogMoved,
     /// The embedding thread finished a batch, which the backlog holds.
     Embedded,
     /// A background thread built a vector graph for the pipeline with this number.

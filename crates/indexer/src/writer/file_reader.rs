@@ -12,7 +12,7 @@ use crate::chunk::{ChunkLimits, chunks};
 use crate::content_hash::{digest_of, hash_of};
 use crate::index_status::FileState;
 use crate::parse::{ParseOptions, is_excluded, parse};
-use crate::scan::ScannedFile;
+use crate::scan::{ScanError, ScannedFile};
 use crate::shared_status::UnindexedFile;
 use crate::vault_home::VaultHome;
 
@@ -22,6 +22,8 @@ pub(super) enum FileOutcome {
     Note(Arc<NoteEntry>, EncodedNote),
     /// The note is unchanged, although the file system reported a change.
     Unchanged(NotePath, FileMetadata),
+    /// The home of the file cannot be reached, and it has a log.
+    Unreachable(std::io::Error),
     /// The file is not indexed.
     NotIndexed(NotePath, UnindexedFile),
 }
@@ -65,6 +67,9 @@ impl FileReader<'_> {
         let read_ns = wall_clock_ns();
         let bytes = match self.home.read(self.root, &file.file, self.max_bytes) {
             Ok(bytes) => bytes,
+            Err(ScanError::Read { source, .. }) if self.home.log().is_some() => {
+                return FileOutcome::Unreachable(source);
+            }
             Err(error) => {
                 return FileOutcome::not_indexed(file, FileState::Failed, error.to_string());
             }

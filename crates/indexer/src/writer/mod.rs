@@ -3,11 +3,14 @@
 //! One thread owns all mutable state and handles one [`Event`] at a time, so every cause of work is visible in one place.
 //! Embedding, vector graphs and checkpoints run on their own threads, which report back by events.
 
+mod change_batch;
 mod checkpoint;
 mod embed_batch;
 mod embedding_backlog;
 mod event;
 mod file_reader;
+mod follower;
+mod following;
 mod interrupted_move;
 mod keyword_pipeline;
 mod migration_state;
@@ -37,6 +40,7 @@ use weft_index::{Publisher, Store, VectorLoadGuard};
 
 pub(crate) use self::embed_batch::{ChunkRef, EmbeddedBatch, embed};
 pub(crate) use self::event::{Event, GenerationReply};
+use self::following::Following;
 use self::keyword_pipeline::KeywordPipeline;
 pub(crate) use self::keyword_pipeline::{keyword_rebuild_notice, reconcile};
 use self::migration_state::MigrationState;
@@ -67,6 +71,8 @@ pub(crate) struct WriterParts {
     pub(crate) store: Option<Store>,
     pub(crate) home: Arc<dyn VaultHome>,
     pub(crate) files: Arc<VaultFiles>,
+    /// The vaults to begin with.
+    pub(crate) vaults: Vec<VaultSettings>,
     pub(crate) keyword: KeywordWriter,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// Wakes requests that wait for the stored vectors; `None` without a model.
@@ -91,6 +97,7 @@ pub(crate) struct Writer {
     publication: Publication,
     scans: VaultScans,
     files: NoteFiles,
+    following: Following,
     shared: SharedStatus,
     events: Sender<Event>,
     /// An event that arrived while puts were batched, handled next.
@@ -108,6 +115,7 @@ impl Writer {
             store,
             home,
             files,
+            vaults,
             keyword,
             embedder,
             reading,
@@ -127,7 +135,8 @@ impl Writer {
             publication: Publication::new(publisher, past, shared.clone()),
             scans: VaultScans::new(interrupted),
             files: NoteFiles::new(home, files),
-            settings,
+            following: Following::default(),
+            settings: IndexSettings { vaults, ..settings },
             shared,
             events,
             deferred: None,
@@ -184,6 +193,10 @@ impl Writer {
                 }
                 Ok(Event::Write(write, reply)) => {
                     self.handle_writes(write, reply, events);
+                    self.show_phase();
+                }
+                Ok(Event::LogMoved) => {
+                    self.follow_reported();
                     self.show_phase();
                 }
                 Ok(Event::Embedded) => self.poll_model(),
@@ -311,6 +324,7 @@ impl Writer {
             self.vectors.load_at(),
             self.migration.due_at(),
             self.checkpoint_due_at(),
+            self.following.retry_at,
         ];
         let now = Instant::now();
         let due = due.into_iter().flatten().map(|at| at.saturating_duration_since(now));
@@ -333,7 +347,10 @@ impl Writer {
             }
             self.report_outcome(outcome);
         }
-        self.vectors.build_graph();
+        // A graph depends on the order of its rows, which differs between nodes.
+        if !self.follows() {
+            self.vectors.build_graph();
+        }
         self.start_due_checkpoint();
     }
 
@@ -341,6 +358,10 @@ impl Writer {
     ///
     /// Never waits for the model, so longer tasks call it in between.
     fn poll_model(&mut self) {
+        if self.follows() {
+            // The log brings the vectors.
+            return self.vectors.wake();
+        }
         while let Some(batches) = self.vectors.receive() {
             for batch in batches {
                 self.store_embeddings(batch);

@@ -26,6 +26,9 @@ use crate::write_request::{
 };
 use crate::{IndexError, Rescan};
 
+/// Maximum number of attempts to commit a write while other nodes change its files.
+const COMMIT_ATTEMPTS: usize = 4;
+
 /// Maximum number of puts that one scan indexes together.
 const MAX_BATCHED_PUTS: usize = 64;
 
@@ -71,13 +74,24 @@ impl Writer {
         reply: WriteReply,
         events: &Receiver<Event>,
     ) {
-        self.relocate_all();
+        if self.follows() {
+            // Names and links are resolved in the newest state, whichever node wrote it.
+            if let Err(error) = self.follow(false) {
+                drop(reply.send(Err(error.into())));
+                return;
+            }
+        } else {
+            self.relocate_all();
+        }
         let mut puts: Vec<PendingPut> = Vec::new();
         let mut next = Some((write, reply));
         while let Some((write, reply)) = next.take() {
             match write {
                 WriteRequest::Put { vault, path, content, expected } => {
-                    match self.put(vault.as_deref(), &path, content, expected, &mut puts) {
+                    let vault = vault.as_deref();
+                    let put = self
+                        .retried(|writer| writer.put(vault, &path, &content, expected, &mut puts));
+                    match put {
                         Ok((target, created)) => puts.push(PendingPut { target, created, reply }),
                         Err(error) => drop(reply.send(Err(error))),
                     }
@@ -87,14 +101,31 @@ impl Writer {
                 }
                 // Names and links are resolved against an index that contains all earlier writes, so these are not batched.
                 WriteRequest::Delete { name, expected } => {
-                    let _ = reply.send(self.delete(&name, expected));
+                    let deleted = self.retried(|writer| writer.delete(&name, expected));
+                    let _ = reply.send(deleted);
                 }
                 WriteRequest::Move { name, to, expected, rewrite_links } => {
-                    let _ = reply.send(self.move_note(&name, &to, expected, rewrite_links));
+                    let moved = self
+                        .retried(|writer| writer.move_note(&name, &to, expected, rewrite_links));
+                    let _ = reply.send(moved);
                 }
             }
         }
         self.index_puts(&mut puts);
+    }
+
+    /// Repeats a write whose files another node changed meanwhile, so that its precondition is checked in the newest state.
+    fn retried<T>(
+        &mut self,
+        mut write: impl FnMut(&mut Self) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
+        for _ in 1..COMMIT_ATTEMPTS {
+            match write(self) {
+                Err(WriteError::Conflict { .. }) if self.follows() => self.follow(false)?,
+                outcome => return outcome,
+            }
+        }
+        write(self)
     }
 
     /// Returns the next queued event if it is a put; any other event is deferred.
@@ -145,7 +176,7 @@ impl Writer {
         &mut self,
         vault: Option<&str>,
         path: &str,
-        content: WriteContent,
+        content: &WriteContent,
         expected: Precondition,
         puts: &mut Vec<PendingPut>,
     ) -> Result<(FileTarget, bool), WriteError> {
@@ -633,16 +664,16 @@ fn path_after(path: &NotePath, from: &FileTarget, to: &FileTarget) -> NotePath {
 }
 
 /// Returns the bytes of a file that has the content `old` and is to have the given one.
-fn file_content(content: WriteContent, old: Option<&[u8]>) -> Result<Vec<u8>, WriteError> {
+fn file_content(content: &WriteContent, old: Option<&[u8]>) -> Result<Vec<u8>, WriteError> {
     let body = match content {
-        WriteContent::Whole(text) => return Ok(text.into_bytes()),
+        WriteContent::Whole(text) => return Ok(text.clone().into_bytes()),
         WriteContent::Body(body) => body,
     };
     let panicked = || WriteError::Invalid {
         field: "body",
         reason: "the parser panicked on it; this is a bug".to_owned(),
     };
-    let bytes = catch_parser_panic(|| below_frontmatter(old.unwrap_or_default(), &body));
+    let bytes = catch_parser_panic(|| below_frontmatter(old.unwrap_or_default(), body));
     bytes.unwrap_or_else(|| Err(panicked()))
 }
 

@@ -3,29 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use weft_index::keyword::{EncodedNote, KeywordError};
+use weft_index::keyword::EncodedNote;
 use weft_index::notes::{Change, TableEdit};
 use weft_index::{EmbeddingStore, EmbeddingStoreReport, Snapshot};
 
 use super::Writer;
+use super::change_batch::ChangeBatch;
 use super::vector_pipeline::{STRAY_BYTES_NOTICE, damaged_vectors_notice};
 use crate::{IndexError, IndexSettings};
-
-/// Pending changes of the next generation.
-#[derive(Default)]
-pub(super) struct ChangeBatch {
-    edit: TableEdit,
-    n_changes: usize,
-    /// Why keywords of the batch could not be indexed.
-    failed: Option<KeywordError>,
-}
-
-impl ChangeBatch {
-    /// Number of changes.
-    pub(super) const fn len(&self) -> usize {
-        self.n_changes
-    }
-}
 
 impl Writer {
     /// Adds a change to a batch, which the first change begins; an added or changed note comes with its encoded keywords.
@@ -55,7 +40,7 @@ impl Writer {
         self.check_notes(false)?;
         batch.edit = TableEdit::of(&self.publication.notes());
         if !self.publication.is_rebuilding() {
-            let generation = self.publication.generation() + 1;
+            let generation = self.next_generation();
             self.persistence.issue(generation)?;
             self.keyword.settle(batch.edit.before(), generation)?;
         }
@@ -85,7 +70,7 @@ impl Writer {
         if let Err(error) = batch.edit.before().check_truncation() {
             return self.rebuild_notes(&error.into());
         }
-        let generation = self.publication.generation() + 1;
+        let generation = self.next_generation();
         let ChangeBatch { edit, n_changes: _, failed } = batch;
         let (committed, (notes, delta)) = self.keyword.commit(edit, failed, generation);
         let keyword = match committed {
@@ -95,6 +80,7 @@ impl Writer {
         if let Err(error) = self.vectors.index(&notes, &delta) {
             self.report_error(&error.into());
         }
+        self.adopt_vectors();
         let vectors = self.vectors.current(&notes);
         self.publish_snapshot(Snapshot { generation, notes, keyword, vectors });
         Ok(())
@@ -128,7 +114,7 @@ impl Writer {
         let (reading, newest) = (self.vectors.take_reading(), self.publication.newest());
         // Once no request waits any more, they are published as a generation of their own.
         let issued =
-            if reading.is_some() { Ok(()) } else { self.persistence.issue(newest.generation + 1) };
+            if reading.is_some() { Ok(()) } else { self.persistence.issue(self.next_generation()) };
         let IndexSettings { disk, store, vector, .. } = &self.settings;
         let opened = issued.and_then(|()| {
             EmbeddingStore::open(disk, store, Arc::clone(&embedder), &newest.notes, *vector)
@@ -189,9 +175,9 @@ impl Writer {
     }
 
     /// Publishes the current vectors as the next generation.
-    fn publish_current_vectors(&mut self) -> Result<(), IndexError> {
+    pub(super) fn publish_current_vectors(&mut self) -> Result<(), IndexError> {
         let before = self.publication.newest();
-        let generation = before.generation + 1;
+        let generation = self.next_generation();
         self.persistence.issue(generation)?;
         let vectors = self.vectors.current(&before.notes);
         self.publish_snapshot(Snapshot { generation, vectors, ..Snapshot::clone(&before) });

@@ -61,9 +61,15 @@ impl Writer {
         // These facts describe files of the damaged notes.
         self.shared.lock().refreshed_facts.clear();
         self.publication.rebuild(notes);
+        // The state that is published is rebuilt, and the log is followed afterwards.
+        self.following.end();
+        if let Some(log) = self.files.home.log() {
+            log.pin(before.generation);
+        }
         let mut outcome = Ok(());
         for at in 0..self.scans.vaults.len() {
-            match self.scan_area(at, ScanArea::WHOLE, ScanMode { full, ..ScanMode::default() }) {
+            let mode = ScanMode { full, deletes: self.follows(), ..ScanMode::default() };
+            match self.scan_area_now(at, ScanArea::WHOLE, mode) {
                 // Its notes come from the intact generation, so other vaults need not wait for it.
                 Err(error @ IndexError::Vault { .. }) if !full => {
                     self.report_error(&error);
@@ -74,7 +80,7 @@ impl Writer {
         }
         let Some(notes) = self.publication.take_rebuilt() else { return outcome };
         outcome?;
-        let generation = before.generation + 1;
+        let generation = self.next_generation();
         self.persistence.issue(generation)?;
         self.keyword.mark_suspect();
         self.keyword.settle(&notes, generation)?;

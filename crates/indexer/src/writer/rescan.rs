@@ -12,13 +12,12 @@ use weft_index::notes::{Change, FileMetadata, NoteTable, VaultId};
 
 use super::file_reader::{FileOutcome, FileReader};
 use super::missing_notes::{DeletionDecision, MissingNotes};
-use super::publish::ChangeBatch;
 use super::vault_scans::{ScanMode, WatchedVault};
 use super::{Event, Writer};
 use crate::file_watcher::{FileWatcher, Touched};
 use crate::index_status::{FileState, Phase, WatchState};
 use crate::parallel_map::parallel_map;
-use crate::scan::{ScanArea, ScanResult, ScannedFile, SkippedEntry};
+use crate::scan::{ScanArea, ScanError, ScanResult, ScannedFile, SkippedEntry};
 use crate::shared_status::{UnindexedFile, WatchStatus};
 use crate::{IndexError, Rescan};
 
@@ -35,6 +34,9 @@ impl Writer {
     /// Scans what is due in all vaults.
     pub(super) fn scan_due_vaults(&mut self) {
         let now = Instant::now();
+        if self.follows() {
+            return self.follow_if_due(now);
+        }
         let is_due = |vault: &WatchedVault| vault.poll_at.is_some_and(|due| due <= now);
         if self.scans.vaults.iter().any(is_due) {
             self.check_store();
@@ -49,6 +51,17 @@ impl Writer {
             if !area.is_nothing() {
                 self.scan_or_retry(at, area);
             }
+        }
+    }
+
+    /// Follows the log if a failed attempt is to be repeated.
+    fn follow_if_due(&mut self, now: Instant) {
+        let mut is_due = self.following.retry_at.take_if(|at| *at <= now).is_some();
+        for vault in &mut self.scans.vaults {
+            is_due |= !vault.take_due(now, self.settings.watch.debounce()).is_nothing();
+        }
+        if is_due {
+            self.follow_reported();
         }
     }
 
@@ -119,7 +132,7 @@ impl Writer {
     }
 
     /// Ends the recovery after an unclean shutdown once every vault could be scanned, and notifies those who wait for it.
-    fn finish_recovery(&self) {
+    pub(super) fn finish_recovery(&self) {
         if self.scans.none_failed() && self.shared.lock().status.recovering.take().is_some() {
             self.shared.published(self.publication.generation());
         }
@@ -148,7 +161,11 @@ impl Writer {
             self.check_notes(true)?;
         }
         self.scans.last_full = Some(Instant::now());
-        for at in 0..self.scans.vaults.len() {
+        if let Err(error) = self.follow(full) {
+            outcome = outcome.and(Err(error));
+        }
+        let n_scans = if self.follows() { 0 } else { self.scans.vaults.len() };
+        for at in 0..n_scans {
             let mode = ScanMode { full, ..ScanMode::default() };
             if let Err(error) = self.scan_area(at, ScanArea::WHOLE, mode) {
                 self.report_error(&error);
@@ -177,14 +194,24 @@ impl Writer {
 
     /// Scans every file of every vault, unless that was done since `moment` and no scan has to be repeated.
     pub(super) fn rescan_since(&mut self, moment: Instant) -> Result<(), IndexError> {
-        if !self.keyword.is_suspect() && self.scans.is_current_since(moment) {
+        if !self.follows() && !self.keyword.is_suspect() && self.scans.is_current_since(moment) {
             return Ok(());
         }
         self.rescan(Rescan::default())
     }
 
-    /// Scans an area of a vault and publishes the changes, if there are any.
+    /// Scans an area of a vault and publishes the changes, if there are any; follows the log if its home has one.
     pub(super) fn scan_area(
+        &mut self,
+        at: usize,
+        area: ScanArea,
+        mode: ScanMode,
+    ) -> Result<(), IndexError> {
+        if self.follows() { self.follow(false) } else { self.scan_area_now(at, area, mode) }
+    }
+
+    /// Scans an area of a vault and publishes the changes, or collects them for the generation that is being followed.
+    pub(super) fn scan_area_now(
         &mut self,
         at: usize,
         area: ScanArea,
@@ -219,7 +246,14 @@ impl Writer {
                 if home.locate(&root).identity.is_none() {
                     self.all_missing(at, &deleted)?;
                 }
-                return Err(IndexError::vault(root, &source));
+                return Err(match source {
+                    ScanError::Read { source, .. } if self.follows() => source.into(),
+                    source @ (ScanError::Read { .. }
+                    | ScanError::Glob { .. }
+                    | ScanError::Outside { .. }
+                    | ScanError::TooLong { .. }
+                    | ScanError::NoFile { .. }) => IndexError::vault(root, &source),
+                });
             }
         };
         if area.is_whole() {
@@ -328,7 +362,7 @@ impl Writer {
             outdated: self.scans.is_outdated(vault),
         };
         let mut encoders = self.keyword.take_encoders();
-        let mut batch = ChangeBatch::default();
+        let mut batch = self.following.take_batch();
         let n_bytes = |file: &&ScannedFile| file.facts.size;
         let read = |encoder: &mut _, file: &&ScannedFile| reader.read(file, encoder);
         let outcome = parallel_map(changed, &mut encoders, n_bytes, read, |file, read| {
@@ -338,6 +372,7 @@ impl Writer {
             self.shared.lock().status.n_files_done += 1;
             match read.unwrap_or_else(|| FileOutcome::panicked(file)) {
                 FileOutcome::Note(entry, encoded) => {
+                    self.following.add_texts(entry.chunks.iter().map(|chunk| chunk.hash));
                     let key = (vault, entry.note.path.clone());
                     self.shared.lock().refreshed_facts.remove(&key);
                     let is_new = notes.at(vault, &entry.note.path).is_none();
@@ -348,6 +383,8 @@ impl Writer {
                     };
                     self.add_change(&mut batch, &change, Some(encoded))?;
                 }
+                // The state of the log is not complete without the file.
+                FileOutcome::Unreachable(source) => return Err(source.into()),
                 FileOutcome::Unchanged(path, facts) => {
                     self.shared.lock().refreshed_facts.insert((vault, path), facts);
                 }
@@ -365,13 +402,15 @@ impl Writer {
                     unindexed.insert(path.as_str().to_owned(), file);
                 }
             }
-            if batch.len() >= CHANGES_PER_BATCH.max(self.publication.newest().notes.n_notes()) {
+            let is_large =
+                batch.len() >= CHANGES_PER_BATCH.max(self.publication.newest().notes.n_notes());
+            if is_large && !self.following.is_running() {
                 self.publish_batch(std::mem::take(&mut batch))?;
             }
             Ok::<(), IndexError>(())
         });
         self.keyword.keep_encoder(encoders);
-        if matches!(outcome, Err(IndexError::Stopped)) {
+        if matches!(outcome, Err(IndexError::Stopped)) && !self.following.is_running() {
             // Files that were read need not be read again after the restart.
             self.publish_batch(std::mem::take(&mut batch))?;
         }
@@ -388,7 +427,9 @@ impl Writer {
         if let Some(change) = self.missing_count_change(vault, kept.len()) {
             self.add_change(&mut batch, &change, None)?;
         }
-        self.publish_batch(batch)?;
+        if let Some(batch) = self.following.keep_batch(batch) {
+            self.publish_batch(batch)?;
+        }
         self.set_missing(vault, kept);
         Ok(())
     }

@@ -8,6 +8,7 @@ use weft_index::embedder::Embedder;
 use weft_index::notes::{Delta, NoteTable};
 use weft_index::vector::VectorParams;
 use weft_index::{EmbeddingStore, Snapshot, StoreError, VectorLoadGuard, Vectors};
+use weft_model::TextHash;
 
 use super::embed_batch::EmbeddedBatch;
 use super::embedding_backlog::Backlog;
@@ -179,6 +180,18 @@ impl VectorState {
     /// Returns when a paused model is tried again.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
         self.backlog().and_then(Backlog::wakes_at)
+    }
+
+    /// Removes and returns some of the texts that wait and were not taken yet, which another node embeds.
+    pub(super) fn take_texts(&mut self, notes: &NoteTable) -> Vec<(TextHash, String)> {
+        self.backlog_mut().map(|backlog| backlog.take_texts(notes)).unwrap_or_default()
+    }
+
+    /// Makes texts be taken again, as far as chunks wait for them.
+    pub(super) fn requeue(&mut self, texts: &[TextHash]) {
+        if let Some(backlog) = self.backlog_mut() {
+            backlog.requeue(texts);
+        }
     }
 
     /// Retries a paused model at once.

@@ -14,7 +14,7 @@ use weft_indexer::scan::{
 use weft_indexer::{
     ChangeError, FileMove, FileWatcher, IndexSettings, Indexer, OnChange, Precondition, Rescan,
     RewrittenLinks, VaultHome, VaultLocation, VaultSettings, WatchOptions, WriteContent,
-    WriteError, WriteRequest,
+    WriteError, WriteRequest, hash_of,
 };
 use weft_model::{NotePath, TextHash};
 
@@ -24,11 +24,6 @@ use crate::fixtures::{FakeEmbedder, Place, search, settle, uris};
 #[derive(Debug, Default)]
 struct Memory {
     files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
-}
-
-fn hash_of(bytes: &[u8]) -> TextHash {
-    let hash = blake3::hash(bytes);
-    TextHash(u128::from_be_bytes(hash.as_bytes()[..16].try_into().expect("sixteen bytes")))
 }
 
 impl Memory {
