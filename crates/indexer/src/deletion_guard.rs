@@ -34,7 +34,8 @@ impl DeletionGuardOptions {
     }
 
     /// Returns true if `n_missing` of `n_notes` are too many to delete without confirmation.
-    pub(crate) fn holds(&self, n_missing: usize, n_notes: usize) -> bool {
+    #[must_use]
+    pub fn holds(&self, n_missing: usize, n_notes: usize) -> bool {
         let Self { max_share, min_notes } = *self;
         n_missing >= min_notes.max(1) && n_missing as f64 > max_share * n_notes as f64
     }

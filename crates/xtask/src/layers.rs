@@ -18,6 +18,7 @@ const LAYERS: &[Layer] = &[
     layer("weft-accordion", &["weft-model"]),
     layer("weft-index", &["weft-model", "weft-graph"]),
     layer("weft-indexer", &["weft-model", "weft-index"]),
+    layer("weft-cluster", &["weft-model", "weft-index", "weft-indexer"]),
     layer(
         "weft-engine",
         &["weft-model", "weft-graph", "weft-gars", "weft-accordion", "weft-index"],

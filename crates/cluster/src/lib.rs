@@ -1,0 +1,48 @@
+//! Vaults in PostgreSQL: the log of a collection, shared vectors, leases and nodes.
+//!
+//! A collection is a set of vaults with one log. Every commit gets the next number of the log, and nodes follow the log, so each number stands for one state on every node.
+//! The numbers are dense and become visible in order, because a commit raises the collection's head under the lock of its row: a reader that polls the head misses nothing.
+//!
+//! All functions block, and must not be called by a thread that runs asynchronous tasks.
+//!
+//! ```no_run
+//! use weft_cluster::{Collection, Commit, Database, Dsn, FileChange};
+//!
+//! let dsn = Dsn::read("/etc/noteweft/postgres.dsn".as_ref())?;
+//! let database = Database::connect(&dsn)?;
+//! database.migrate()?;
+//! let notes = Collection::create(&database, "team", &["notes"])?;
+//! let fern = FileChange::put("notes", "fern.md", b"# Fern\n".to_vec());
+//! let generation = notes.commit(&Commit::of(vec![fern]))?;
+//! assert_eq!(notes.changes(0, generation)?["notes"], ["fern.md"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod collection;
+mod collection_home;
+mod database;
+mod dsn;
+mod embedding_jobs;
+mod error;
+mod lease;
+mod log;
+mod migrations;
+mod node;
+mod nodes;
+mod shared_vectors;
+mod tls;
+mod transfer;
+mod verify;
+
+pub use collection::{Collection, CollectionStatus};
+pub use collection_home::CollectionHome;
+pub use database::Database;
+pub use dsn::Dsn;
+pub use embedding_jobs::EmbeddingJob;
+pub use error::{ClusterError, CommitError};
+pub use lease::Lease;
+pub use log::{Commit, Expected, FileChange, LoggedFile, NewContent};
+pub use node::NodeThreads;
+pub use nodes::{NodeReport, NodeStatus};
+pub use transfer::{PullReport, PushOptions, PushReport, TransferError};
