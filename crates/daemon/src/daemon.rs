@@ -18,12 +18,13 @@ use crate::config::{
 };
 use crate::metrics::{ConnectionCounts, Metrics};
 use crate::net::{ConnectionLimits, ConnectionTable, Listeners, Socket, SocketListener, nearby};
+use crate::open_error::OpenVaultsError;
 use crate::open_files::{connections_within, max_open_files};
 use crate::paths::{Environment, Paths};
 use crate::services::{ServerState, ServiceLimits, Services};
 use crate::status::is_full;
 use crate::telemetry::AUDIT;
-use crate::vaults::{OpenMode, OpenVaultsError, Vaults};
+use crate::vaults::{OpenMode, Vaults};
 use crate::web::WebLayer;
 
 /// Reason why the daemon cannot serve.

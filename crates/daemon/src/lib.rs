@@ -6,12 +6,14 @@
 
 mod access;
 mod admission;
+mod cluster_node;
 pub mod config;
 mod convert;
 mod daemon;
 mod grpc_code;
 mod metrics;
 mod net;
+mod open_error;
 mod open_files;
 mod paths;
 mod peer;
@@ -26,12 +28,13 @@ mod web;
 
 pub use daemon::{ConfigReload, Control, Daemon, Reloaded, ServeError, check};
 pub use net::nearby;
+pub use open_error::OpenVaultsError;
 pub use open_files::raise_open_file_limit;
 pub use paths::{Environment, Paths};
 pub use runtime::runtime;
 pub use services::{ServiceLimits, Services};
 pub use status::is_full;
-pub use vaults::{OpenMode, OpenVaultsError, Vaults};
+pub use vaults::{OpenMode, Vaults};
 pub use weft_index::embedder::Role;
 pub use weft_index::{
     BackupPart, BackupSummary, BackupWriter, LatestCheckpoint, StoreError, inspect, restore,

@@ -104,6 +104,12 @@ impl Paths {
         Some(data.join(&hasher.finalize().to_hex()[..16]))
     }
 
+    /// Returns the folder of the indexes of collections; `None` if the environment names no folder of the user.
+    #[must_use]
+    pub fn collections(&self) -> Option<PathBuf> {
+        Some(self.data.as_ref()?.join("weft").join("collections"))
+    }
+
     /// Resolves `folder` relative to the user's cache.
     #[must_use]
     pub fn cached(&self, folder: &Path) -> PathBuf {

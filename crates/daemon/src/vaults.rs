@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
-use weft_engine::{Engine, EngineError, Estimators};
+use weft_engine::{Engine, Estimators};
 use weft_index::Disk;
 use weft_index::Snapshot;
 use weft_index::embedder::Embedder;
@@ -14,37 +14,10 @@ use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSetting
 use weft_model::tokens::Characters;
 use weft_model::{Estimator, Tokens};
 
+use crate::cluster_node::ServedCollection;
 use crate::config::{Config, Settings, TokenSettings, Vault};
+use crate::open_error::OpenVaultsError;
 use crate::paths::Paths;
-
-/// Reason why vaults cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenVaultsError {
-    /// No vault is configured.
-    #[error(
-        "no vault is configured: pass the folder of your notes, or set `vaults` in the settings"
-    )]
-    NoVault,
-    /// No location for the index is known.
-    #[error(
-        "neither HOME nor XDG_DATA_HOME is set, so the index has no location: pass --store DIR, or set `store.path` in the settings"
-    )]
-    NoHome,
-    /// A tokenizer cannot be loaded.
-    #[error("{source}; tokens.tokenizers.{name} names it")]
-    Tokenizer {
-        /// Name of the tokenizer in the settings.
-        name: String,
-        /// The cause.
-        source: embed::ModelError,
-    },
-    /// The default token estimator is unknown.
-    #[error("tokens.{0}")]
-    Estimator(EngineError),
-    /// The index cannot be opened.
-    #[error(transparent)]
-    Index(#[from] IndexError),
-}
 
 /// Reason why no earlier generation is available for a comparison.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +57,8 @@ pub enum OpenMode<'a> {
 
 /// A running index and the engine over it. Dropping it lets the writer persist its state.
 pub struct Vaults {
+    /// The background work of a node of a collection; `None` for folders. Dropped before the index.
+    node: Option<weft_cluster::NodeThreads>,
     indexer: Indexer,
     /// Newest generation.
     generations: watch::Receiver<u64>,
@@ -119,13 +94,22 @@ impl Vaults {
             OpenMode::OneShot => (false, None),
             OpenMode::Watching { address } => (true, address),
         };
-        let store = Self::store(config, paths)?;
+        // Only a daemon is a node; a command answers from folders.
+        let served = match address {
+            Some(_) => ServedCollection::open(config, paths)?,
+            None => None,
+        };
+        let store = match &served {
+            Some(served) => served.store.clone(),
+            None => Self::store(config, paths)?,
+        };
         let Settings {
             server: _,
             access: _,
             tls: _,
             store: store_settings,
             vaults,
+            cluster: _,
             watch,
             deletion_guard,
             scan,
@@ -147,7 +131,7 @@ impl Vaults {
         let settings = IndexSettings {
             store,
             vaults: vaults.iter().map(vault_settings).collect(),
-            home: None,
+            home: served.as_ref().map(ServedCollection::home),
             scan,
             parse,
             chunks,
@@ -167,8 +151,21 @@ impl Vaults {
             let line = format!("{error}. Search uses keywords and links only.");
             (ModelSelection::from(None), vec![line])
         });
+        let models = match &served {
+            Some(served) => served.models(models, no_model.as_deref(), config)?,
+            None => models,
+        };
+        let embedder = models.configured.clone();
         let estimators = estimators(&tokens, &embedding.model, models.configured.as_ref())?;
         let indexer = Indexer::open(settings, models, address)?;
+        let node = match &served {
+            Some(served) => {
+                // The stored state may have vectors of later commits, so it is served once it is current.
+                indexer.flush()?;
+                Some(served.start(embedder, &indexer, address.unwrap_or_default())?)
+            }
+            None => None,
+        };
         let (sender, generations) = watch::channel(indexer.reader().snapshot().generation);
         indexer.listen(move |generation| {
             sender.send_replace(generation);
@@ -196,7 +193,7 @@ impl Vaults {
             }
         };
         let config = ArcSwap::from_pointee(config.clone());
-        Ok(Self { indexer, generations, engine, notices, config })
+        Ok(Self { node, indexer, generations, engine, notices, config })
     }
 
     /// Returns the engine.
@@ -252,10 +249,10 @@ impl Vaults {
     pub fn reload(&self, next: &Config) -> Result<(), OpenVaultsError> {
         let config = self.config();
         let (now, configured) = (&config.settings.vaults, &next.settings.vaults);
-        if configured.is_empty() {
+        if configured.is_empty() && self.node.is_none() {
             return Err(OpenVaultsError::NoVault);
         }
-        if now != configured {
+        if now != configured && self.node.is_none() {
             self.indexer.set_vaults(configured.iter().map(vault_settings).collect())?;
         }
         self.config.store(Arc::new(config.reloaded(next)));

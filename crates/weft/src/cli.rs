@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
 
 use crate::bench::BenchArgs;
+use crate::cluster::{ClusterCommand, CollectionArgs, PullArgs, PushArgs};
 use crate::context::ContextArgs;
 use crate::eval::EvalArgs;
 use crate::hygiene::HygieneCommand;
@@ -236,6 +237,8 @@ pub(crate) enum Command {
         /// Path of a Unix socket, `auto` or `none`.
         #[arg(long, value_name = "PATH")]
         socket: Option<String>,
+        #[command(flatten)]
+        collection: CollectionArgs,
         /// Run in the background and return once the daemon is ready; `weft stop` ends it.
         #[arg(long, conflicts_with = "ask")]
         detach: bool,
@@ -414,6 +417,15 @@ pub(crate) enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Manage a collection of notes in PostgreSQL, which several daemons serve.
+    Cluster {
+        #[command(subcommand)]
+        command: ClusterCommand,
+    },
+    /// Send the notes of a folder to a collection.
+    Push(PushArgs),
+    /// Write the notes of a collection into a new folder.
+    Pull(PullArgs),
     /// Show the settings.
     Config {
         #[command(subcommand)]

@@ -18,7 +18,7 @@ use crate::connection::ClientCredentials;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::progress::Progress;
-use crate::{background, backup, bench, manual, open};
+use crate::{background, backup, bench, cluster, manual, open};
 use crate::{context, doctor, eval, export, print, related, serve, walk};
 
 /// Default number of hits, printed and in the interactive search.
@@ -70,8 +70,9 @@ async fn answer<Q: CliRequest, A: Serialize>(
 async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
     let format = global.format;
     match command {
-        Command::Serve { vaults, ask, socket, detach } => {
-            serve::run(global, &vaults, ask.as_deref(), socket, detach).await
+        Command::Serve { vaults, ask, socket, collection, detach } => {
+            let collection = collection.settings();
+            serve::run(global, &vaults, ask.as_deref(), (socket, collection), detach).await
         }
         Command::Stop => write(&background::stop(global).await?),
         Command::Index { vaults } => index(global, vaults).await,
@@ -221,6 +222,9 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
         }
         Command::Doctor => doctor::run(global).await,
         Command::Mcp { write } => mcp(global, write).await,
+        Command::Cluster { command } => write_as(format, &cluster::run(command, global).await?),
+        Command::Push(args) => write_as(format, &cluster::push(args, global).await?),
+        Command::Pull(args) => write_as(format, &cluster::pull(args, global).await?),
         Command::Config { command } => show_config(global, &command),
         Command::Completions { shell, folder: None } => write(&manual::completions(shell)),
         Command::Completions { shell, folder: Some(folder) } => {

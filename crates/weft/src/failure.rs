@@ -190,7 +190,11 @@ impl From<OpenVaultsError> for Failure {
     fn from(error: OpenVaultsError) -> Self {
         let message = error.to_string();
         match error {
-            OpenVaultsError::NoVault | OpenVaultsError::NoHome => Self::usage(message),
+            OpenVaultsError::NoVault
+            | OpenVaultsError::NoHome
+            | OpenVaultsError::FoldersAndCollection
+            | OpenVaultsError::NodeModel { .. } => Self::usage(message),
+            OpenVaultsError::Cluster(error) => error.into(),
             OpenVaultsError::Tokenizer { .. } | OpenVaultsError::Estimator(_) => Self::usage(message),
             OpenVaultsError::Index(error) if is_full(&error) => Self::other(message).hint(
                 "free space on the disk of the index, or choose another folder with --store DIR",

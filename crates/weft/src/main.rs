@@ -8,6 +8,7 @@ mod bench;
 mod cli;
 mod cli_request;
 mod client;
+mod cluster;
 mod commands;
 mod connection;
 mod context;

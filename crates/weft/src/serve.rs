@@ -37,12 +37,12 @@ pub(crate) async fn run(
     global: &Global,
     vaults: &[PathBuf],
     question: Option<&str>,
-    socket: Option<String>,
+    (socket, collection): (Option<String>, Vec<(&'static str, String, &'static str)>),
     detach: bool,
 ) -> Result<(), Failure> {
     let address = global.own_address().map(|address| ("server.address", address.clone(), "--addr"));
     let socket = socket.iter().map(|path| ("server.socket", path.clone(), "--socket"));
-    let more: Vec<_> = address.into_iter().chain(socket).collect();
+    let more: Vec<_> = address.into_iter().chain(socket).chain(collection).collect();
     let vaults = if vaults.is_empty() { &global.vault } else { vaults };
     let (config, paths) = config_to_serve(global, vaults, &more)?;
     let read = || config_to_reload(global, vaults, &more);

@@ -27,12 +27,28 @@ const LAYERS: &[Layer] = &[
     layer("weft-mcp", &["weft-model", "weft-proto"]),
     layer(
         "weft-daemon",
-        &["weft-model", "weft-index", "weft-indexer", "weft-engine", "weft-proto", "weft-mcp"],
+        &[
+            "weft-model",
+            "weft-index",
+            "weft-indexer",
+            "weft-cluster",
+            "weft-engine",
+            "weft-proto",
+            "weft-mcp",
+        ],
     ),
     // `weft export` uses the formats of `weft-graph`.
     layer(
         "weft",
-        &["weft-model", "weft-graph", "weft-eval", "weft-proto", "weft-mcp", "weft-daemon"],
+        &[
+            "weft-model",
+            "weft-graph",
+            "weft-eval",
+            "weft-proto",
+            "weft-cluster",
+            "weft-mcp",
+            "weft-daemon",
+        ],
     ),
 ];
 

@@ -12,8 +12,8 @@ pub use permission::{CertificatePermission, Permission};
 pub use problem::{ConfigError, Problem, SettingOrigin};
 pub(crate) use settings::refusal_to_open;
 pub use settings::{
-    AccessSettings, AccessToken, LogFormat, LogSettings, RerankSection, ServerSettings, Settings,
-    StoreSettings, TlsSettings, TokenSettings, TraceSettings, Vault,
+    AccessSettings, AccessToken, ClusterSettings, LogFormat, LogSettings, RerankSection,
+    ServerSettings, Settings, StoreSettings, TlsSettings, TokenSettings, TraceSettings, Vault,
 };
 
 /// The annotated defaults, embedded; a template for a configuration file.

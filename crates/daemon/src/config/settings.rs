@@ -41,6 +41,8 @@ pub struct Settings {
     pub store: StoreSettings,
     /// Folders of notes to serve.
     pub vaults: Vec<Vault>,
+    /// The collection to serve instead of folders.
+    pub cluster: ClusterSettings,
     /// How changed files are detected.
     pub watch: WatchOptions,
     /// When missing notes are kept.
@@ -303,6 +305,41 @@ impl StoreSettings {
     }
 }
 
+/// The collection that a daemon serves instead of folders, as one of its nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClusterSettings {
+    /// Name of the collection; unset to serve folders.
+    pub collection: Option<String>,
+    /// File with the connection string of PostgreSQL.
+    pub postgres: Option<PathBuf>,
+    /// Id of this node; by default a random one that is kept beside its index.
+    pub node: Option<String>,
+    /// Interval in milliseconds at which the node asks for new commits.
+    pub poll_ms: u64,
+}
+
+impl Default for ClusterSettings {
+    fn default() -> Self {
+        Self { collection: None, postgres: None, node: None, poll_ms: 50 }
+    }
+}
+
+impl ClusterSettings {
+    /// Returns the invalid values.
+    fn problems(&self) -> Problems {
+        let Self { collection, postgres, node, poll_ms } = self;
+        let mut problems = Problems::default();
+        let has_database = collection.is_none() || postgres.is_some();
+        let reason = "cluster.collection requires a file with the connection string of PostgreSQL";
+        problems.check(has_database, "postgres", reason);
+        let is_named = node.as_ref().is_none_or(|node| !node.trim().is_empty());
+        problems.check(is_named, "node", "must not be empty");
+        problems.within("poll_ms", *poll_ms, 5..=10_000);
+        problems
+    }
+}
+
 /// A folder of notes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -544,6 +581,7 @@ impl Settings {
             tls,
             store,
             vaults,
+            cluster,
             watch,
             deletion_guard,
             scan: ScanOptions { include, exclude, max_file_bytes: _ },
@@ -568,6 +606,7 @@ impl Settings {
             ("access", access.problems()),
             ("tls", tls.problems()),
             ("store", store.problems()),
+            ("cluster", cluster.problems()),
             ("watch", watch.problems()),
             ("deletion_guard", deletion_guard.problems()),
             ("keyword", keyword.problems()),

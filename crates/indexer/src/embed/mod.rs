@@ -56,8 +56,9 @@ pub use model_choice::{MULTILINGUAL_ABOVE, ModelChoice};
 pub use model_error::ModelError;
 pub use model_families::Prefixes;
 pub use model_hub::known_models;
+pub use model_selection::is_pending;
+pub(crate) use model_selection::record_serving_model;
 pub use model_selection::{AutoModel, Model, ModelOpener, ModelSelection, select_models};
-pub(crate) use model_selection::{is_pending, record_serving_model};
 pub use onnx_embedder::OnnxEmbedder;
 pub use remote::{RemoteEmbedder, RemoteSettings};
 pub use reranking::{

@@ -198,7 +198,8 @@ fn select_resolved(
 const UNREACHED: &str = "none";
 
 /// Returns true for the placeholder of a model that was never reached, of which only the name is known.
-pub(crate) fn is_pending(identity: &ModelIdentity) -> bool {
+#[must_use]
+pub fn is_pending(identity: &ModelIdentity) -> bool {
     identity.runner == UNREACHED
 }
 

@@ -9,7 +9,7 @@ use weft_proto::noteweft::v1::{
 
 use crate::backup::BackupReport;
 
-use super::text::{BAD, DIM, FAINT_TITLE, NOTICE, STRONG, counted, harmless, padded, paint};
+use super::text::{BAD, DIM, FAINT_TITLE, NOTICE, STRONG, bytes, counted, harmless, padded, paint};
 
 /// Formats the status of the index.
 pub(crate) fn status(status: &StatusResponse) -> String {
@@ -177,19 +177,6 @@ pub(crate) fn confirmed(answer: &ConfirmDeletionsResponse) -> String {
         let _ = writeln!(out, "deleted {notes} of {name} from the index  {generation}");
     }
     out
-}
-
-/// Formats `n` bytes in the largest decimal unit that is not above it.
-fn bytes(n: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let mut value = n as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = usize::from(unit > 0 && value < 10.0);
-    format!("{value:.digits$} {}", UNITS[unit])
 }
 
 /// Formats the activity of a daemon that is not ready yet, in a few words without style.

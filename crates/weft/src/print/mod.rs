@@ -1,6 +1,7 @@
 //! Renders answers as text for people. Rendering is pure: styles are always written, and stripped on output that is not a terminal.
 
 mod bench;
+mod cluster;
 mod context;
 mod diff;
 mod eval;
@@ -25,6 +26,7 @@ use crate::doctor::{Check, CheckOutcome};
 use crate::failure::Failure;
 
 pub(crate) use bench::bench;
+pub(crate) use cluster::{collection, nodes, pulled, pushed};
 pub(crate) use context::{context, ledger};
 pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};

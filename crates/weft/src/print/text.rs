@@ -105,6 +105,19 @@ pub(super) fn grouped(n: u64) -> String {
     grouped
 }
 
+/// Formats `n` bytes in the largest decimal unit that is not above it.
+pub(super) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 10.0);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
 /// Formats `n` with the singular or plural noun.
 pub(crate) fn counted(n: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { several })

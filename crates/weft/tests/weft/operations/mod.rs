@@ -10,6 +10,7 @@ use serde_json::Value;
 mod connection;
 mod flood;
 mod logs;
+mod nodes;
 mod traces;
 
 use super::example;

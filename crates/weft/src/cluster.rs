@@ -1,0 +1,396 @@
+//! `weft cluster`, `weft push` and `weft pull`: collections of notes in PostgreSQL.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use weft_cluster::{
+    ClusterError, Collection, Database, Dsn, NodeStatus, PullReport, PushOptions, PushReport,
+    TransferError,
+};
+use weft_daemon::config::Config;
+
+use crate::cli::{Format, Global};
+use crate::client::config;
+use crate::commands::{aside, render};
+use crate::failure::Failure;
+use crate::print;
+
+/// Name of the vault that `init` creates by default.
+const DEFAULT_VAULT: &str = "notes";
+
+/// A collection and its database.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CollectionArgs {
+    /// Name of the collection [default: the setting cluster.collection].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// File with the connection string of PostgreSQL [default: the setting cluster.postgres].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) postgres: Option<PathBuf>,
+}
+
+impl CollectionArgs {
+    /// Returns the flags as settings, to be merged with the others.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String, &'static str)> {
+        let collection = self.collection.clone();
+        let collection = collection.map(|name| ("cluster.collection", name, "--collection"));
+        let postgres = self.postgres.as_ref().map(|path| {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            ("cluster.postgres", path.to_string_lossy().into_owned(), "--postgres")
+        });
+        collection.into_iter().chain(postgres).collect()
+    }
+}
+
+/// A command on a collection.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Create the tables, the collection and its vaults, as far as they are missing; after an upgrade, update the tables.
+    Init {
+        #[command(flatten)]
+        collection: CollectionArgs,
+        /// Name of a vault to create; repeatable [default: notes].
+        #[arg(long, value_name = "NAME")]
+        name: Vec<String>,
+        /// Forget the settings that nodes must share, so that the next node to start sets them. Stop all nodes first.
+        #[arg(long)]
+        reset_settings: bool,
+    },
+    /// Show the state of a collection.
+    Status {
+        #[command(flatten)]
+        collection: CollectionArgs,
+    },
+    /// List the nodes that serve a collection.
+    Nodes {
+        #[command(flatten)]
+        collection: CollectionArgs,
+    },
+    /// Remove a node that does not run any more, and release what it holds.
+    DropNode {
+        #[command(flatten)]
+        collection: CollectionArgs,
+        /// Id of the node, as `weft cluster nodes` prints it.
+        id: String,
+    },
+    /// Read everything in a collection and compare it with its checksums, and the nodes with each other.
+    Verify {
+        #[command(flatten)]
+        collection: CollectionArgs,
+    },
+    /// Erase a collection with all its notes.
+    Erase {
+        #[command(flatten)]
+        collection: CollectionArgs,
+        /// Name of the collection again, as a confirmation.
+        #[arg(long, value_name = "NAME")]
+        confirm: String,
+    },
+}
+
+/// `weft push`.
+#[derive(Debug, Args)]
+pub(crate) struct PushArgs {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// Folder of notes.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Vault of the collection, created if it is missing [default: the folder's name].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Remove notes that are not in the folder, however many.
+    #[arg(long)]
+    delete_missing: bool,
+}
+
+/// `weft pull`.
+#[derive(Debug, Args)]
+pub(crate) struct PullArgs {
+    #[command(flatten)]
+    collection: CollectionArgs,
+    /// New or empty folder.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Vault of the collection [default: the folder's name].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// State of a collection.
+#[derive(Serialize)]
+pub(crate) struct StatusReport {
+    pub(crate) collection: String,
+    pub(crate) database: String,
+    pub(crate) generation: u64,
+    pub(crate) seconds_since_commit: Option<u64>,
+    pub(crate) vaults: Vec<String>,
+    pub(crate) note_count: u64,
+    pub(crate) version_count: u64,
+    pub(crate) vector_count: u64,
+    pub(crate) pending_text_count: u64,
+    pub(crate) rejected_text_count: u64,
+}
+
+/// A node of a collection.
+#[derive(Serialize)]
+pub(crate) struct NodeLine {
+    pub(crate) id: String,
+    pub(crate) address: String,
+    pub(crate) version: String,
+    pub(crate) generation: u64,
+    pub(crate) lag: u64,
+    pub(crate) seconds_since_report: u64,
+}
+
+impl From<NodeStatus> for NodeLine {
+    fn from(status: NodeStatus) -> Self {
+        let NodeStatus { report, seconds_since, lag } = status;
+        let weft_cluster::NodeReport { id, address, version, generation, digest: _ } = report;
+        Self { id, address, version, generation, lag, seconds_since_report: seconds_since }
+    }
+}
+
+/// Result of a verification.
+#[derive(Serialize)]
+struct VerifyReport {
+    problems: Vec<String>,
+}
+
+/// Result of a push.
+#[derive(Serialize)]
+pub(crate) struct PushSummary {
+    pub(crate) vault: String,
+    pub(crate) generation: u64,
+    pub(crate) written: usize,
+    pub(crate) removed: usize,
+    pub(crate) unchanged: usize,
+    pub(crate) unreadable: Vec<String>,
+}
+
+/// Result of a pull.
+#[derive(Serialize)]
+pub(crate) struct PullSummary {
+    pub(crate) vault: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) generation: u64,
+    pub(crate) notes: usize,
+    pub(crate) bytes: u64,
+}
+
+/// Runs a command on a collection and renders the result.
+pub(crate) async fn run(command: ClusterCommand, global: &Global) -> Result<String, Failure> {
+    let global = global.clone();
+    off_runtime(move || execute(command, &global)).await
+}
+
+/// Pushes a folder and renders the result.
+pub(crate) async fn push(args: PushArgs, global: &Global) -> Result<String, Failure> {
+    let global = global.clone();
+    off_runtime(move || push_folder(args, &global)).await
+}
+
+/// Pulls a vault into a folder and renders the result.
+pub(crate) async fn pull(args: PullArgs, global: &Global) -> Result<String, Failure> {
+    let global = global.clone();
+    off_runtime(move || pull_folder(args, &global)).await
+}
+
+/// Runs work that waits for the database on a thread that may block.
+async fn off_runtime(
+    work: impl FnOnce() -> Result<String, Failure> + Send + 'static,
+) -> Result<String, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Failure::other("the command ended unexpectedly")))
+}
+
+fn execute(command: ClusterCommand, global: &Global) -> Result<String, Failure> {
+    let format = global.format;
+    match command {
+        ClusterCommand::Init { collection, name, reset_settings } => {
+            let (config, database) = connect(&collection, global)?;
+            database.migrate()?;
+            let names: Vec<&str> = name.iter().map(String::as_str).collect();
+            let is_new = || {
+                !Collection::names(&database).is_ok_and(|names| names.contains(&own_name(&config)))
+            };
+            let names = if names.is_empty() && is_new() { vec![DEFAULT_VAULT] } else { names };
+            let collection = Collection::create(&database, &named(&config)?, &names)?;
+            if reset_settings {
+                collection.clear_settings()?;
+            }
+            render(format, &status(&collection, &database)?, print::collection)
+        }
+        ClusterCommand::Status { collection } => {
+            let (collection, database) = open(&collection, global)?;
+            render(format, &status(&collection, &database)?, print::collection)
+        }
+        ClusterCommand::Nodes { collection } => {
+            let (collection, _) = open(&collection, global)?;
+            let nodes: Vec<NodeLine> =
+                collection.nodes()?.into_iter().map(NodeLine::from).collect();
+            render(format, &nodes, |nodes| print::nodes(nodes))
+        }
+        ClusterCommand::DropNode { collection, id } => {
+            let (collection, _) = open(&collection, global)?;
+            collection.drop_node(&id)?;
+            Ok(said(format, format!("dropped the node {id}\n")))
+        }
+        ClusterCommand::Verify { collection } => {
+            let (collection, _) = open(&collection, global)?;
+            let report = VerifyReport { problems: collection.verify()? };
+            if report.problems.is_empty() {
+                return render(format, &report, |_| "no problem found\n".to_owned());
+            }
+            let lines = report.problems.join("\n");
+            Err(Failure::other(format!("{} problems:\n{lines}", report.problems.len())))
+        }
+        ClusterCommand::Erase { collection, confirm } => {
+            let (collection, _) = open(&collection, global)?;
+            if confirm != collection.name() {
+                return Err(Failure::usage(format!(
+                    "--confirm names `{confirm}`, but the collection is `{}`",
+                    collection.name()
+                )));
+            }
+            collection.erase()?;
+            Ok(said(format, format!("erased the collection {confirm}\n")))
+        }
+    }
+}
+
+/// Returns a line for people; programs need only the exit code.
+fn said(format: Format, line: String) -> String {
+    if format == Format::Human { line } else { "{}\n".to_owned() }
+}
+
+fn push_folder(args: PushArgs, global: &Global) -> Result<String, Failure> {
+    let PushArgs { collection, folder, name, delete_missing } = args;
+    let (config, database) = connect(&collection, global)?;
+    let collection = Collection::open(&database, &named(&config)?)?;
+    let vault = vault_name(name, &folder)?;
+    let options = PushOptions {
+        scan: config.settings.scan.clone(),
+        deletion_guard: config.settings.deletion_guard,
+        removes_any: delete_missing,
+        holder: format!("weft push, process {}", std::process::id()),
+    };
+    let PushReport { generation, n_put, n_removed, n_unchanged, unreadable } =
+        collection.push(&folder, &vault, &options)?;
+    for line in &unreadable {
+        aside(&print::warning(line));
+    }
+    let summary = PushSummary {
+        vault,
+        generation,
+        written: n_put,
+        removed: n_removed,
+        unchanged: n_unchanged,
+        unreadable,
+    };
+    render(global.format, &summary, print::pushed)
+}
+
+fn pull_folder(args: PullArgs, global: &Global) -> Result<String, Failure> {
+    let PullArgs { collection, folder, name } = args;
+    let (collection, _) = open(&collection, global)?;
+    let vault = vault_name(name, &folder)?;
+    let PullReport { generation, n_notes, n_bytes } = collection.pull(&vault, &folder)?;
+    let summary = PullSummary { vault, folder, generation, notes: n_notes, bytes: n_bytes };
+    render(global.format, &summary, print::pulled)
+}
+
+/// Returns the name of the vault, by default that of the folder.
+fn vault_name(name: Option<String>, folder: &std::path::Path) -> Result<String, Failure> {
+    let of_folder = || {
+        let folder = std::path::absolute(folder).ok()?;
+        Some(folder.file_name()?.to_str()?.to_owned())
+    };
+    name.or_else(of_folder)
+        .ok_or_else(|| Failure::usage(format!("{} has no name; pass --name", folder.display())))
+}
+
+/// Opens the collection that flags or settings name.
+fn open(args: &CollectionArgs, global: &Global) -> Result<(Collection, Arc<Database>), Failure> {
+    let (config, database) = connect(args, global)?;
+    let collection = Collection::open(&database, &named(&config)?)?;
+    Ok((collection, database))
+}
+
+/// Connects to the database that flags or settings name.
+fn connect(args: &CollectionArgs, global: &Global) -> Result<(Config, Arc<Database>), Failure> {
+    let (config, _) = config(global, &[], &args.settings())?;
+    let path = config.settings.cluster.postgres.clone().ok_or_else(|| {
+        Failure::usage("no database is named: pass --postgres FILE, or set `cluster.postgres`")
+    })?;
+    let database = Database::connect(&Dsn::read(&path)?)?;
+    Ok((config, database))
+}
+
+fn own_name(config: &Config) -> String {
+    config.settings.cluster.collection.clone().unwrap_or_default()
+}
+
+/// Returns the name of the collection; fails if none is given.
+fn named(config: &Config) -> Result<String, Failure> {
+    config.settings.cluster.collection.clone().ok_or_else(|| {
+        Failure::usage(
+            "no collection is named: pass --collection NAME, or set `cluster.collection`",
+        )
+    })
+}
+
+fn status(collection: &Collection, database: &Database) -> Result<StatusReport, Failure> {
+    let status = collection.status()?;
+    Ok(StatusReport {
+        collection: collection.name().to_owned(),
+        database: database.place().to_owned(),
+        generation: status.head,
+        seconds_since_commit: status.seconds_since_commit,
+        vaults: collection.vaults(status.head)?,
+        note_count: status.n_notes,
+        version_count: status.n_versions,
+        vector_count: status.n_vectors,
+        pending_text_count: status.n_jobs,
+        rejected_text_count: status.n_rejected,
+    })
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        let message = error.to_string();
+        match error {
+            ClusterError::Read { .. }
+            | ClusterError::Dsn { .. }
+            | ClusterError::Certificate { .. }
+            | ClusterError::OldSchema { .. }
+            | ClusterError::NewSchema { .. }
+            | ClusterError::UnknownCollection { .. }
+            | ClusterError::Name { .. }
+            | ClusterError::Settings { .. }
+            | ClusterError::UnknownNode { .. } => Self::usage(message),
+            ClusterError::Unavailable { .. }
+            | ClusterError::Refused { .. }
+            | ClusterError::Damaged { .. } => Self::other(message),
+        }
+    }
+}
+
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Self {
+        let message = error.to_string();
+        match error {
+            TransferError::Cluster(error) => error.into(),
+            TransferError::Scan(_)
+            | TransferError::ManyMissing { .. }
+            | TransferError::UnknownVault { .. }
+            | TransferError::NotEmpty { .. } => Self::usage(message),
+            TransferError::Busy { .. }
+            | TransferError::Path { .. }
+            | TransferError::Write { .. }
+            | TransferError::Commit(_) => Self::other(message),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Collections, their nodes, and transfers of notes.
+
+use std::fmt::Write as _;
+
+use super::text::{DIM, FAINT_TITLE, bytes, counted, harmless, padded, paint};
+use crate::cluster::{NodeLine, PullSummary, PushSummary, StatusReport};
+
+/// Formats the state of a collection.
+pub(crate) fn collection(status: &StatusReport) -> String {
+    let StatusReport {
+        collection,
+        database,
+        generation,
+        seconds_since_commit,
+        vaults,
+        note_count,
+        version_count,
+        vector_count,
+        pending_text_count,
+        rejected_text_count,
+    } = status;
+    let age = seconds_since_commit.map_or_else(String::new, |seconds| {
+        paint(DIM, &format!(", committed {} ago", duration(seconds)))
+    });
+    let vaults = if vaults.is_empty() { "none".to_owned() } else { vaults.join(", ") };
+    let mut out = String::new();
+    for (name, value) in [
+        ("collection", format!("{} at {}", harmless(collection), harmless(database))),
+        ("generation", format!("{generation}{age}")),
+        ("vaults", harmless(&vaults)),
+        ("notes", format!("{note_count} in {}", counted(*version_count, "version", "versions"))),
+        ("vectors", format!("{vector_count}, {pending_text_count} texts are pending")),
+    ] {
+        let _ = writeln!(out, "{}  {value}", paint(FAINT_TITLE, &padded(name, 10)));
+    }
+    if *rejected_text_count > 0 {
+        let texts = counted(*rejected_text_count, "text", "texts");
+        let _ = writeln!(out, "the model rejected {texts}, which are not found by meaning");
+    }
+    out
+}
+
+/// Formats the nodes of a collection.
+pub(crate) fn nodes(nodes: &[NodeLine]) -> String {
+    if nodes.is_empty() {
+        return "no node has reported; `weft serve --collection NAME --postgres FILE` starts one\n"
+            .to_owned();
+    }
+    let mut out = String::new();
+    for NodeLine { id, address, version, generation, lag, seconds_since_report } in nodes {
+        let _ = writeln!(
+            out,
+            "{}  {}  generation {generation}, {} behind{}",
+            paint(FAINT_TITLE, &padded(&harmless(id), 16)),
+            padded(&harmless(address), 21),
+            counted(*lag, "commit", "commits"),
+            paint(
+                DIM,
+                &format!(
+                    "  version {}, reported {} ago",
+                    harmless(version),
+                    duration(*seconds_since_report)
+                )
+            ),
+        );
+    }
+    out
+}
+
+/// Formats the result of a push.
+pub(crate) fn pushed(push: &PushSummary) -> String {
+    let PushSummary { vault, generation, written, removed, unchanged, unreadable: _ } = push;
+    format!(
+        "{} written, {removed} removed, {unchanged} unchanged in the vault {}, generation {generation}\n",
+        counted(*written as u64, "note", "notes"),
+        harmless(vault)
+    )
+}
+
+/// Formats the result of a pull.
+pub(crate) fn pulled(pull: &PullSummary) -> String {
+    let PullSummary { vault, folder, generation, notes, bytes: n_bytes } = pull;
+    format!(
+        "{} of the vault {} at generation {generation} are in {}: {}\n",
+        counted(*notes as u64, "note", "notes"),
+        harmless(vault),
+        harmless(&folder.to_string_lossy()),
+        bytes(*n_bytes)
+    )
+}
+
+/// Formats a number of seconds in its largest unit.
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
