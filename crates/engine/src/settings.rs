@@ -1,6 +1,7 @@
 //! Search settings. `config/default.toml` repeats the defaults.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use weft_gars::bridge::MAX_SIMILAR_HITS;
 use weft_gars::{Weights, classic};
 use weft_graph::centrality::Measure;
 use weft_graph::topics;
@@ -76,7 +77,7 @@ impl EngineSettings {
             fanout,
             snippets,
             snippet_chars,
-            bridge: BridgeSettings { weights: bridge, names: _, shared_words: _ },
+            bridge: BridgeSettings { weights: bridge, names: _, shared_words: _, similar_hits },
             classic,
             topics,
         } = self;
@@ -87,6 +88,7 @@ impl EngineSettings {
         problems.at_least("fanout", *fanout, 1);
         problems.within("snippets", *snippets, 0..=MAX_SNIPPETS);
         problems.within("snippet_chars", *snippet_chars, 1..=100_000);
+        problems.within("bridge.similar_hits", *similar_hits, 1..=MAX_SIMILAR_HITS);
         problems.read("bridge.weights", bridge.shares());
         problems.read("classic.weights", classic.weights.shares());
         for (key, share) in [
@@ -135,6 +137,8 @@ pub struct BridgeSettings {
     pub names: bool,
     /// True if rare words that notes share connect them as links do.
     pub shared_words: bool,
+    /// Number of hits at least half as similar as the best one above which connections count less, 1 to [`MAX_SIMILAR_HITS`].
+    pub similar_hits: usize,
 }
 
 impl Default for BridgeSettings {
@@ -143,6 +147,7 @@ impl Default for BridgeSettings {
             weights: Weights { similarity: 0.49, centrality: 0.02, activation: 0.49 },
             names: true,
             shared_words: true,
+            similar_hits: 75,
         }
     }
 }

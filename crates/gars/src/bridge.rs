@@ -39,6 +39,12 @@ const COVER_GAIN: f64 = 2.0;
 /// Chosen on hidden links of four vaults and two query sets (`docs/ranking.md`); 1 and 4 rank similarly.
 const CHANCE_FADE: f64 = 2.0;
 
+/// Share of the best hit's similarity from which on a hit counts as similar to it.
+pub const SIMILAR_SHARE: f64 = 0.5;
+
+/// Maximum number of hits counted as similar to the best one.
+pub const MAX_SIMILAR_HITS: usize = 200;
+
 /// A smaller sum of unanswered weights is rounding error.
 const NEGLIGIBLE_WEIGHT: f64 = 1e-6;
 
@@ -174,6 +180,14 @@ impl SharedWordStats {
     }
 }
 
+/// Returns the factor of all connections of a query with `n_similar` hits at least half as similar as the best one: `min(1, (limit / n_similar)²)`.
+///
+/// If one note in hundreds answers about as well as the best, as with a long topic over a collection of abstracts, a hit hardly proves anything about the notes that it is connected with.
+#[must_use]
+pub fn connection_weight(n_similar: usize, limit: usize) -> f64 {
+    if n_similar <= limit { 1.0 } else { (limit as f64 / n_similar as f64).powi(2) }
+}
+
 /// Returns the strength of two connections between the same notes.
 #[must_use]
 pub fn combined(left: f64, right: f64) -> f64 {
@@ -224,6 +238,16 @@ mod tests {
         let nothing_left = Remainder::new(&[2.0], &[1.0]);
         assert!(nothing_left.answered(&[1.0]).abs() < f64::EPSILON);
         assert!(Remainder::new(&[], &[]).answered(&[]).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn connections_weigh_less_among_many_similar_hits() {
+        let cases = [(0, 1.0), (1, 1.0), (50, 1.0), (100, 0.25), (200, 0.0625)];
+        for (n_similar, expected) in cases {
+            let weight = connection_weight(n_similar, 50);
+            assert!((weight - expected).abs() < 1e-12, "{n_similar}: {weight}");
+        }
+        assert!(connection_weight(200, 0).abs() < f64::EPSILON);
     }
 
     #[test]

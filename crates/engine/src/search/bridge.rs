@@ -44,6 +44,12 @@ impl Strength {
         bridge::combined(bridge::combined(self.link, self.words), self.topic)
     }
 
+    /// Returns this strength with every connection weakened by a factor.
+    fn times(self, factor: f64) -> Self {
+        let Self { link, words, topic } = self;
+        Self { link: link * factor, words: words * factor, topic: topic * factor }
+    }
+
     /// Returns the strongest connection; of equals, the more explicit one.
     fn kind(&self, joint: &Joint) -> Connection {
         if self.link > 0.0 && self.link >= self.words.max(self.topic) {
@@ -69,16 +75,18 @@ pub(super) fn lifts(
     disabled_signals: &DisabledSignals,
     (analyzers, stop): (&AnalyzerPool, &Stop),
 ) -> Result<Lifts, EngineError> {
-    let is_seed = |candidate: &CandidateScores| candidate.similarity > 0.0;
-    let seed_ids = pool.hits(query.snapshot, is_seed, bridge::LINK_SEEDS);
+    let is_hit = |candidate: &CandidateScores| candidate.similarity > 0.0;
+    let hits = pool.hits(query.snapshot, is_hit, bridge::MAX_SIMILAR_HITS);
+    let weight = connection_weight(pool, &hits, settings);
+    let seed_ids = &hits[..hits.len().min(bridge::LINK_SEEDS)];
     let graph = query.snapshot.notes.graph();
     let mut joints: Vec<(NoteMap<Joint>, SharedWordStats)> = Vec::with_capacity(seed_ids.len());
     let (mut seeds, mut fanout_limited) = (Vec::with_capacity(seed_ids.len()), Vec::new());
     let mut by_topics = Vec::new();
     if settings.topics.siblings_activate && !disabled_signals.links {
-        by_topics = topic_connections(query, pool, &seed_ids, settings, &mut fanout_limited);
+        by_topics = topic_connections(query, pool, seed_ids, settings, &mut fanout_limited);
     }
-    let best_passages = query.best_passages(&seed_ids)?;
+    let best_passages = query.best_passages(seed_ids)?;
     let mut by_topics = by_topics.into_iter();
     for (rank, seed_id) in seed_ids.iter().enumerate() {
         stop.check()?;
@@ -113,7 +121,7 @@ pub(super) fn lifts(
     let weights: Vec<f64> = query.words.terms().iter().map(|term| term.weight()).collect();
     let strength = |seed_idx: usize, joint: &Joint, remainder: f64| {
         let degree = graph.degrees(seed_ids[seed_idx]).both;
-        Strength::new(joint, remainder, degree, joints[seed_idx].1)
+        Strength::new(joint, remainder, degree, joints[seed_idx].1).times(weight)
     };
     let rests: Vec<Remainder> = seed_ids
         .iter()
@@ -154,7 +162,15 @@ pub(super) fn lifts(
             by_note.insert(id, Lift { activation, from, connection, strength, remainder });
         }
     }
-    Ok(Lifts { by_note, seeds, fanout_limited, ..Lifts::default() })
+    Ok(Lifts { by_note, seeds, fanout_limited, weight: Some(weight), ..Lifts::default() })
+}
+
+/// Returns the factor of all connections: lower if many of `hits`, most similar first, are about as similar as the best.
+fn connection_weight(pool: &CandidatePool, hits: &[NoteId], settings: &EngineSettings) -> f64 {
+    let Some(best) = hits.first() else { return 1.0 };
+    let least = bridge::SIMILAR_SHARE * pool.similarity(*best);
+    let n_similar = hits.partition_point(|id| pool.similarity(*id) >= least);
+    bridge::connection_weight(n_similar, settings.bridge.similar_hits)
 }
 
 /// A note that a connection reaches from a seed.

@@ -108,7 +108,8 @@ pub(super) fn lifts(
         Some((id, Lift { activation, from, connection, strength, remainder: 0.0 }))
     });
     let floors = (activation_floor, expansion_floor);
-    Ok(Lifts { by_note: by_note.collect(), seeds, fanout_limited, n_omitted, floors })
+    let by_note = by_note.collect();
+    Ok(Lifts { by_note, seeds, fanout_limited, n_omitted, weight: None, floors })
 }
 
 /// True if only a connection added the note.

@@ -95,6 +95,7 @@ pub(super) fn explanation(
         vector_share: query.share,
         readable_share: query.readable,
         keyword_weight: query.keyword_weight,
+        connection_weight: lifts.weight.unwrap_or(1.0),
         calibration: query.calibration,
         words: words.collect(),
         exact_words: exact_words.collect(),

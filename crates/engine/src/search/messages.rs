@@ -229,6 +229,10 @@ pub struct Explanation {
     ///
     /// Below 1 if the model knows every language and notes contain less than half of the query's words, weighted by rarity.
     pub keyword_weight: f64,
+    /// Factor of the strength of every connection, in `0.0..=1.0`.
+    ///
+    /// Below 1 if many hits are about as similar as the best one.
+    pub connection_weight: f64,
     /// How the model's cosines are read.
     pub calibration: Calibration,
     /// Words of the query in order, without stop words.

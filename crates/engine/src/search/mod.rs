@@ -54,6 +54,8 @@ struct Lifts {
     /// Hits and topics whose links were followed only in part; may contain repeats.
     fanout_limited: Vec<NoteId>,
     n_omitted: usize,
+    /// Factor of the strength of all connections; `None` if it is 1.
+    weight: Option<f64>,
     /// Minimum similarity of a hit that activates others, and of a hit whose neighbors are ranked; 0 without a floor.
     floors: (f64, f64),
 }

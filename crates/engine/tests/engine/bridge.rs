@@ -105,6 +105,29 @@ proptest! {
 }
 
 #[test]
+fn connections_count_less_among_many_similar_hits() {
+    let full = 2.0 * 0.4 / 3.0_f64.log2();
+    for (n_similar, similar_hits, weight) in
+        [(20, 50, 1.0), (100, 50, 0.25), (100, 200, 1.0), (300, 50, 0.0625)]
+    {
+        let mut files = vec![
+            ("n000.md".to_owned(), "fern moss shade [[target]]\n".to_owned()),
+            ("target.md".to_owned(), "other words\n".to_owned()),
+        ];
+        files.extend(
+            (1..n_similar).map(|at| (format!("n{at:03}.md"), format!("fern moss shade x{at}\n"))),
+        );
+        let mut vault = vault_of_words(&files);
+        vault.settings.bridge.similar_hits = similar_hits;
+        let answer = vault.search("fern moss shade");
+        let found = answer.explanation.as_ref().unwrap().connection_weight;
+        assert!((found - weight).abs() < 1e-12, "{n_similar}, {similar_hits}: {found}");
+        let strength = hit(&answer, "target").via.as_ref().unwrap().strength;
+        assert!((strength - full * weight).abs() < 1e-9, "{n_similar}: {strength}");
+    }
+}
+
+#[test]
 fn note_linked_with_the_best_hit_ranks_second() {
     let mut files = vec![
         (

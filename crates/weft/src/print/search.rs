@@ -173,6 +173,7 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
         vector_share,
         readable_share,
         keyword_weight,
+        connection_weight,
         calibration: _,
         words,
         exact_words,
@@ -230,6 +231,10 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
             "hits from {activation_floor:.2} activate others, neighbors of hits from {expansion_floor:.2} are ranked"
         );
         row("floors", &floors);
+    }
+    if let Some(weight) = connection_weight.filter(|weight| *weight < 0.995) {
+        let text = format!("count {weight:.2}: many hits are about as similar as the best one");
+        row("connections", &text);
     }
     for Seed { uri, similarity, degree, words, reached_count, fanout_limited: _ } in seeds {
         let shown: Vec<String> =
