@@ -70,7 +70,7 @@ impl EvidenceSettings {
     pub const DEFAULT: Self = Self {
         evidence_share: 0.8,
         further_passages: 0.7,
-        price_exponent: 0.4,
+        price_exponent: 0.2,
         floor: 0.1,
         citations: Citations::Inline,
     };

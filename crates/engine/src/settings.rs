@@ -133,7 +133,7 @@ pub struct BridgeSettings {
     /// While activation weighs no more than similarity, no note overtakes the hit that lifts it.
     #[serde(deserialize_with = "SetWeights::of_bridge")]
     pub weights: Weights,
-    /// True if a note named in the query gains similarity.
+    /// True if a note, or the section of a note, that is named in the query gains similarity.
     pub names: bool,
     /// True if rare words that notes share connect them as links do.
     pub shared_words: bool,

@@ -127,6 +127,12 @@ pub fn link(remainder: f64, direction: LinkDirection, degree: u32) -> f64 {
     (LINK_GAIN * worth / (2.0 + f64::from(degree)).log2()).min(MAX_STRENGTH)
 }
 
+/// Returns the share of a link's value that is due to what the linked text answers, in `0.0..=1.0`.
+#[must_use]
+pub fn answering_share(remainder: f64) -> f64 {
+    remainder / (BASE_LINK_WORTH + remainder)
+}
+
 /// Evidence that two notes concern the same subject, from the rare words they share: `1 − Π (1 − proof)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kinship {

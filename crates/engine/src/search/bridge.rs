@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats};
 use weft_model::{NoteId, NoteMap, Stop};
 
-use super::evidence::{BestPassage, covers};
+use super::evidence::{BestPassage, NoteEvidence, covers};
 use super::hit_links::{HitLink, around};
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
@@ -50,6 +50,11 @@ impl Strength {
         Self { link: link * factor, words: words * factor, topic: topic * factor }
     }
 
+    /// Returns the strength for a passage besides the best one: a link to its note counts only by what the passage answers.
+    fn answering(self, remainder: f64) -> Self {
+        Self { link: self.link * bridge::answering_share(remainder), topic: 0.0, ..self }
+    }
+
     /// Returns the strongest connection; of equals, the more explicit one.
     fn kind(&self, joint: &Joint) -> Connection {
         if self.link > 0.0 && self.link >= self.words.max(self.topic) {
@@ -80,7 +85,8 @@ pub(super) fn lifts(
     let weight = connection_weight(pool, &hits, settings);
     let seed_ids = &hits[..hits.len().min(bridge::LINK_SEEDS)];
     let graph = query.snapshot.notes.graph();
-    let mut joints: Vec<(NoteMap<Joint>, SharedWordStats)> = Vec::with_capacity(seed_ids.len());
+    let mut joints: Vec<NoteMap<Joint>> = Vec::with_capacity(seed_ids.len());
+    let mut shared_words: Vec<SharedWords> = Vec::with_capacity(seed_ids.len());
     let (mut seeds, mut fanout_limited) = (Vec::with_capacity(seed_ids.len()), Vec::new());
     let mut by_topics = Vec::new();
     if settings.topics.siblings_activate && !disabled_signals.links {
@@ -90,8 +96,7 @@ pub(super) fn lifts(
     let mut by_topics = by_topics.into_iter();
     for (rank, seed_id) in seed_ids.iter().enumerate() {
         stop.check()?;
-        let (mut own, mut words) =
-            (by_topics.next().unwrap_or_default(), SharedWordStats::default());
+        let (mut own, mut words) = (by_topics.next().unwrap_or_default(), SharedWords::default());
         let mut seed = Seed::new(query.snapshot, pool, *seed_id);
         if !disabled_signals.links {
             let around = around(query, pool, *seed_id, settings.fanout);
@@ -105,61 +110,69 @@ pub(super) fn lifts(
             && settings.bridge.shared_words
             && !disabled_signals.shared_words
         {
-            let passage = best_passages.get(seed_id);
-            (seed.words, words) = kinships(query, *seed_id, passage, analyzers, &mut own)?;
+            words = kinships(query, *seed_id, best_passages.get(seed_id), analyzers, &mut own)?;
         }
+        seed.words.clone_from(&words.terms);
         seeds.push(seed);
-        joints.push((own, words));
+        joints.push(own);
+        shared_words.push(words);
     }
 
-    let joined = joints.iter().flat_map(|(own, _)| own.keys().copied());
+    let joined = joints.iter().flat_map(|own| own.keys().copied());
     let mut ids: Vec<NoteId> = seed_ids.iter().copied().chain(joined).collect();
     ids.sort_unstable();
     ids.dedup();
     stop.check()?;
     let covers = Covers::new(query, ids)?;
     let weights: Vec<f64> = query.words.terms().iter().map(|term| term.weight()).collect();
-    let strength = |seed_idx: usize, joint: &Joint, remainder: f64| {
-        let degree = graph.degrees(seed_ids[seed_idx]).both;
-        Strength::new(joint, remainder, degree, joints[seed_idx].1).times(weight)
-    };
-    let rests: Vec<Remainder> = seed_ids
-        .iter()
-        .map(|id| {
-            let passage = best_passages.get(id).map(|passage| &*passage.covers);
-            Remainder::new(&weights, passage.unwrap_or_else(|| covers.of(*id)))
-        })
-        .collect();
+    let sources = seed_ids.iter().zip(shared_words).map(|(id, words)| {
+        let passage = best_passages.get(id).map(|passage| &*passage.covers);
+        let remainder = Remainder::new(&weights, passage.unwrap_or_else(|| covers.of(*id)));
+        let (similarity, degree) = (pool.similarity(*id), graph.degrees(*id).both);
+        Source { id: *id, similarity, degree, weight, remainder, words }
+    });
+    let sources: Vec<Source> = sources.collect();
     let mut reached: Vec<Reached> = Vec::new();
-    for (seed_idx, (own, _)) in joints.iter().enumerate() {
+    for (seed_idx, own) in joints.iter().enumerate() {
         for (id, joint) in own {
-            let remainder = rests[seed_idx].answered(covers.of(*id));
-            let strength = strength(seed_idx, joint, remainder);
+            let source = &sources[seed_idx];
+            let remainder = source.remainder.answered(covers.of(*id));
+            let strength = source.strength(joint, remainder, source.words.stats);
             if strength.total() > 0.0 {
                 seeds[seed_idx].n_reached += 1;
-                reached.push(Reached { seed_idx, id: *id, remainder, strength });
+                let joint = *joint;
+                reached.push(Reached { seed_idx, id: *id, joint, remainder, strength, best: None });
             }
         }
     }
     stop.check()?;
-    // Different passages of a note may answer different words, so the best of them decides.
-    for (at, remainder) in best_answers(query, &rests, &reached)? {
-        let Reached { seed_idx, id, .. } = reached[at];
-        let strength = strength(seed_idx, &joints[seed_idx].0[&id], remainder);
-        reached[at] = Reached { seed_idx, id, remainder, strength };
-    }
+    read_passages(query, &sources, &mut reached)?;
     query.expand(pool, reached.iter().map(|reached| reached.id))?;
 
     // In the order of the seeds, so that of equal lifts the one from the better hit is kept.
     reached.sort_unstable_by_key(|reached| (reached.seed_idx, reached.id));
     let mut by_note: NoteMap<Lift> = NoteMap::default();
     by_note.reserve(reached.len());
-    for Reached { seed_idx, id, remainder, strength: by_kind } in reached {
-        let (from, strength) = (seed_ids[seed_idx], by_kind.total());
-        let activation = bridge::closed_gap(strength, pool.similarity(from), pool.similarity(id));
+    for Reached { seed_idx, id, joint, remainder, strength: by_kind, best } in reached {
+        let Source { id: from, similarity, .. } = sources[seed_idx];
+        let (own, strength) = (pool.similarity(id), by_kind.total());
+        let (activation, passages) = match best {
+            Some(best) => {
+                let by_link = bridge::closed_gap(best.link, similarity, own);
+                (by_link.max(best.lifted - own), best.strengths)
+            }
+            None => (bridge::closed_gap(strength, similarity, own), Vec::new()),
+        };
         if activation > by_note.get(&id).map_or(0.0, |lift| lift.activation) {
-            let connection = by_kind.kind(&joints[seed_idx].0[&id]);
-            by_note.insert(id, Lift { activation, from, connection, strength, remainder });
+            let connection = by_kind.kind(&joint);
+            let lift = Lift { activation, from, connection, strength, remainder, passages };
+            by_note.insert(id, lift);
+        }
+    }
+    // A note of one passage is as strongly connected as its passage.
+    for (id, lift) in &mut by_note {
+        if query.snapshot.keyword.n_passages(*id) == 1 {
+            lift.passages = vec![lift.strength];
         }
     }
     Ok(Lifts { by_note, seeds, fanout_limited, weight: Some(weight), ..Lifts::default() })
@@ -173,21 +186,61 @@ fn connection_weight(pool: &CandidatePool, hits: &[NoteId], settings: &EngineSet
     bridge::connection_weight(n_similar, settings.bridge.similar_hits)
 }
 
+/// A hit whose connections are followed.
+struct Source {
+    id: NoteId,
+    similarity: f64,
+    degree: u32,
+    /// Factor of its connections.
+    weight: f64,
+    remainder: Remainder,
+    words: SharedWords,
+}
+
+impl Source {
+    fn strength(&self, joint: &Joint, remainder: f64, words: SharedWordStats) -> Strength {
+        Strength::new(joint, remainder, self.degree, words).times(self.weight)
+    }
+}
+
+/// The rare words of a hit that are followed.
+#[derive(Default)]
+struct SharedWords {
+    /// Rarest first.
+    terms: Vec<String>,
+    /// How telling each of them is, relative to the rarest possible word.
+    telling: Vec<f64>,
+    stats: SharedWordStats,
+}
+
 /// A note that a connection reaches from a seed.
 struct Reached {
     seed_idx: usize,
     id: NoteId,
+    joint: Joint,
     /// Share of the seed's remainder that the note answers.
     remainder: f64,
     strength: Strength,
+    /// The passage that the connection lifts highest, if the passages of the note were read.
+    best: Option<LiftedPassage>,
 }
 
-/// Returns the share of the remainder that the best passage answers, for the long notes among those most strongly reached.
-fn best_answers(
+/// The passage of a long note that a connection lifts highest.
+struct LiftedPassage {
+    /// Its similarity and its activation together.
+    lifted: f64,
+    /// Strength of the link to the note, which connects the note as a whole: its passage that answers most counts.
+    link: f64,
+    /// Strength of the connection with each passage of the note.
+    strengths: Vec<f64>,
+}
+
+/// Reads the passages of the long notes among those most strongly reached: each shares words and answers the remainder on its own, because another may be about something else.
+fn read_passages(
     query: &PreparedQuery<'_>,
-    rests: &[Remainder],
-    reached: &[Reached],
-) -> Result<Vec<(usize, f64)>, EngineError> {
+    sources: &[Source],
+    reached: &mut [Reached],
+) -> Result<(), EngineError> {
     let keyword = &query.snapshot.keyword;
     let graph = query.snapshot.notes.graph();
     let long = (0..reached.len()).filter(|at| keyword.n_passages(reached[*at].id) > 1);
@@ -197,18 +250,76 @@ fn best_answers(
         let by_uri = || graph.uri(left.id).cmp(graph.uri(right.id));
         by_strength.then_with(by_uri).then(left.seed_idx.cmp(&right.seed_idx))
     };
-    let read = best_first(long.collect(), query.n_passage_notes, order);
+    let mut read = best_first(long.collect(), query.n_passage_notes, order);
+    read.sort_unstable_by_key(|at| (reached[*at].seed_idx, reached[*at].id));
     let mut ids: Vec<NoteId> = read.iter().map(|at| reached[*at].id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let passages = keyword.passages(&query.words, &ids)?;
-    let best = read.into_iter().filter_map(|at| {
-        let of_note = &passages[ids.binary_search(&reached[at].id).ok()?].passages;
-        let rest = &rests[reached[at].seed_idx];
-        let answered = of_note.iter().map(|passage| rest.answered(&covers(passage)));
-        Some((at, answered.fold(0.0, f64::max)))
-    });
-    Ok(best.collect())
+    let known = query.own_evidence(&ids)?;
+    for (seed_idx, source) in sources.iter().enumerate() {
+        let of_seed = read.iter().copied().filter(|at| reached[*at].seed_idx == seed_idx);
+        let of_seed: Vec<usize> = of_seed.collect();
+        let ids: Vec<NoteId> = of_seed.iter().map(|at| reached[*at].id).collect();
+        let kinships = passage_kinships(query, &source.words, &ids)?;
+        let all = kinships.iter().flatten().map(|kinship| kinship.value());
+        let stats = SharedWordStats { greatest: all.fold(0.0, f64::max), ..source.words.stats };
+        for (at, kinships) in of_seed.into_iter().zip(kinships) {
+            if let Some(evidence) = known.get(&reached[at].id) {
+                lift_best(source, stats, evidence, &kinships, &mut reached[at]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the kinship of each passage of each of `ids` with the hit that has these words.
+fn passage_kinships(
+    query: &PreparedQuery<'_>,
+    words: &SharedWords,
+    ids: &[NoteId],
+) -> Result<Vec<Vec<Kinship>>, EngineError> {
+    let SharedWords { terms, telling, stats: _ } = words;
+    if terms.is_empty() {
+        return Ok(vec![Vec::new(); ids.len()]);
+    }
+    let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+    let saturations = query.snapshot.keyword.passage_saturations(&terms, ids)?;
+    let kinship = |row: &[f64]| {
+        let mut kinship = Kinship::default();
+        let shared = row.iter().zip(telling).filter(|(saturation, _)| **saturation > 0.0);
+        shared.for_each(|(saturation, telling)| kinship.share(*saturation, *telling));
+        kinship
+    };
+    Ok(saturations.iter().map(|rows| rows.chunks(telling.len()).map(kinship).collect()).collect())
+}
+
+/// Finds the passage of a long note that a connection lifts highest.
+fn lift_best(
+    source: &Source,
+    words: SharedWordStats,
+    evidence: &NoteEvidence,
+    kinships: &[Kinship],
+    reached: &mut Reached,
+) {
+    let joint = reached.joint;
+    let mut strengths = Vec::with_capacity(evidence.passages.len());
+    let (mut best, mut link): (Option<(f64, usize)>, f64) = (None, 0.0);
+    for (at, (passage, own)) in evidence.passages.iter().zip(&evidence.own).enumerate() {
+        let joint = Joint { kinship: kinships.get(at).copied().unwrap_or_default(), ..joint };
+        let remainder = source.remainder.answered(&covers(passage));
+        let strength = source.strength(&joint, remainder, words);
+        strengths.push(strength.answering(remainder).total());
+        link = link.max(strength.link);
+        let lifted = own + bridge::closed_gap(strength.total(), source.similarity, *own);
+        if !passage.is_bare && best.is_none_or(|(most, _)| lifted > most) {
+            best = Some((lifted, at));
+            (reached.remainder, reached.strength) = (remainder, strength);
+        }
+    }
+    if let Some((lifted, at)) = best {
+        strengths[at] = reached.strength.total();
+        reached.best = Some(LiftedPassage { lifted, link, strengths });
+    }
 }
 
 /// Returns the notes that share a topic with each seed: members of the pool, and the notes its topics lead to. Limited topics are added to `fanout_limited`.
@@ -235,7 +346,7 @@ fn topic_connections(
     joints
 }
 
-/// Adds the kinship of `seed_id` with every note that shares its rarest words; returns those words, rarest first, and their statistics.
+/// Adds the kinship of `seed_id` with every note that shares its rarest words; returns those words.
 ///
 /// Only words of `passage` count, if it is given: the other passages of a note may be about something else.
 fn kinships(
@@ -244,7 +355,7 @@ fn kinships(
     passage: Option<&BestPassage>,
     analyzers: &AnalyzerPool,
     joints: &mut NoteMap<Joint>,
-) -> Result<(Vec<String>, SharedWordStats), EngineError> {
+) -> Result<SharedWords, EngineError> {
     let keyword = &query.snapshot.keyword;
     let asked: HashSet<&str> =
         query.words.terms().iter().flat_map(|term| &term.alternatives).map(|t| &**t).collect();
@@ -280,11 +391,12 @@ fn kinships(
         }
     }
     let kinships = joints.values().map(|joint| joint.kinship.value());
-    let words = SharedWordStats {
+    let stats = SharedWordStats {
         greatest: kinships.fold(0.0, f64::max),
         by_chance: f64::from(n_shared) / n_others as f64,
     };
-    Ok((own.into_iter().map(|(_, _, _, term)| term).collect(), words))
+    let (terms, telling) = own.into_iter().map(|(_, telling, _, term)| (term, telling)).unzip();
+    Ok(SharedWords { terms, telling, stats })
 }
 
 /// How far each note answers each word of the query.

@@ -105,7 +105,8 @@ pub(super) fn lifts(
             Activation::NoisyOr => active.doubt.value(),
             Activation::HitShare => hit_share(active.n_hits, graph.degrees(id).both),
         };
-        Some((id, Lift { activation, from, connection, strength, remainder: 0.0 }))
+        let (remainder, passages) = (0.0, Vec::new());
+        Some((id, Lift { activation, from, connection, strength, remainder, passages }))
     });
     let floors = (activation_floor, expansion_floor);
     let by_note = by_note.collect();

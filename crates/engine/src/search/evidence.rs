@@ -37,16 +37,29 @@ pub(super) struct BestPassage {
     pub(super) vector: Option<f32>,
     /// Keyword score as a share of the maximum.
     pub(super) keyword: f64,
+    /// Share of the query that is the name of its section or note.
+    pub(super) mention: f64,
     /// How far it covers each word of the query.
     pub(super) covers: Vec<f64>,
 }
 
 /// The passages of a note, with the evidence of their text alone.
-struct NoteEvidence {
-    passages: Vec<ScoredPassage>,
-    own: Vec<f64>,
-    /// Cosine of the chunk around each passage, and its keyword score as a share of the maximum.
-    parts: Vec<(Option<f32>, f64)>,
+pub(super) struct NoteEvidence {
+    pub(super) passages: Vec<ScoredPassage>,
+    pub(super) own: Vec<f64>,
+    /// What each evidence consists of.
+    parts: Vec<EvidenceParts>,
+}
+
+/// Parts of the evidence of a passage's text.
+#[derive(Clone, Copy)]
+struct EvidenceParts {
+    /// Cosine of the chunk around the passage.
+    vector: Option<f32>,
+    /// Keyword score as a share of the maximum.
+    keyword: f64,
+    /// Share of the query that is the name of its section or note.
+    mention: f64,
 }
 
 impl NoteEvidence {
@@ -56,8 +69,9 @@ impl NoteEvidence {
         let better =
             |best: usize, next: usize| if self.own[next] > self.own[best] { next } else { best };
         let best = with_text.reduce(better)?;
-        let (passage, (vector, keyword)) = (&self.passages[best], self.parts[best]);
-        Some(BestPassage { span: passage.span, vector, keyword, covers: covers(passage) })
+        let passage = &self.passages[best];
+        let EvidenceParts { vector, keyword, mention } = self.parts[best];
+        Some(BestPassage { span: passage.span, vector, keyword, mention, covers: covers(passage) })
     }
 }
 
@@ -96,11 +110,15 @@ impl PreparedQuery<'_> {
                     .or_insert_with(|| Remainder::new(&weights, &covers_of_hit()));
                 let hit = pool.similarity(lift.from);
                 let holder = self.link_holder(*id, lift);
-                for (passage, evidence) in passages.iter().zip(&mut evidence) {
+                for (at, (passage, evidence)) in passages.iter().zip(&mut evidence).enumerate() {
                     let holds = holder.is_some_and(|link| contains(passage.span, link));
                     let link = if holds { LINK_EVIDENCE } else { 0.0 };
-                    let adds = remainder.answered(&covers(passage)).max(link);
-                    *evidence += bridge::closed_gap(lift.strength * adds, hit, *evidence);
+                    let adds = || remainder.answered(&covers(passage));
+                    let strength = match lift.passages.get(at) {
+                        Some(strength) => strength.max(lift.strength * link),
+                        None => lift.strength * adds().max(link),
+                    };
+                    *evidence += bridge::closed_gap(strength, hit, *evidence);
                 }
             }
             let with_words = passages.iter().zip(evidence).filter(|(scored, _)| scored.has_words);
@@ -149,7 +167,10 @@ impl PreparedQuery<'_> {
     }
 
     /// Returns the passages of each of the ascending `ids` with the evidence of their text and of their note's name.
-    fn own_evidence(&self, ids: &[NoteId]) -> Result<NoteMap<NoteEvidence>, EngineError> {
+    pub(super) fn own_evidence(
+        &self,
+        ids: &[NoteId],
+    ) -> Result<NoteMap<NoteEvidence>, EngineError> {
         let scored = self.snapshot.keyword.passages(&self.words, ids)?;
         let chunk_scores = self.chunk_scores(ids)?;
         let attainable = self.words.max_score();
@@ -157,19 +178,21 @@ impl PreparedQuery<'_> {
         for ((id, scored), chunk_scores) in ids.iter().zip(scored).zip(chunk_scores) {
             let entry = self.snapshot.notes.entry(*id);
             let chunks = entry.map(|entry| &*entry.chunks).unwrap_or_default();
-            let mention = self.mention(*id);
-            let parts = scored.passages.iter().map(|passage| {
+            let (of_note, sections) = (self.mention(*id), self.named_sections(*id));
+            let parts = scored.passages.iter().enumerate().map(|(at, passage)| {
                 let around = chunks.iter().zip(&chunk_scores);
                 let around = around.filter(|(chunk, _)| is_around(chunk.span, passage.span));
                 let vector = around.filter_map(|(_, cosine)| *cosine).reduce(f32::max);
                 let keyword =
                     if attainable > 0.0 { word_share(passage.score, attainable) } else { 0.0 };
-                (vector, keyword)
+                let around =
+                    sections.iter().filter(|it| is_below(&scored.passages, at, it.passage));
+                let mention = around.map(|section| section.share).fold(of_note, f64::max);
+                EvidenceParts { vector, keyword, mention }
             });
-            let parts: Vec<(Option<f32>, f64)> = parts.collect();
-            let own = parts.iter().map(|(vector, keyword)| {
-                let base = self.base(*vector, *keyword);
-                bridge::similarity(base, mention).clamp(0.0, 1.0)
+            let parts: Vec<EvidenceParts> = parts.collect();
+            let own = parts.iter().map(|EvidenceParts { vector, keyword, mention }| {
+                bridge::similarity(self.base(*vector, *keyword), *mention).clamp(0.0, 1.0)
             });
             let own = own.collect();
             found.insert(*id, NoteEvidence { passages: scored.passages, own, parts });
@@ -253,6 +276,15 @@ fn linked_sections(snapshot: &Snapshot, id: NoteId, entry: &NoteEntry) -> Vec<(S
         }
     }
     sections
+}
+
+/// True if the passage at position `at` is in the section that begins with passage `first`.
+fn is_below(passages: &[ScoredPassage], at: usize, first: usize) -> bool {
+    let mut section = Some(at);
+    while let Some(next) = section.filter(|next| *next > first) {
+        section = passages[next].above;
+    }
+    section == Some(first)
 }
 
 /// True if the two spans share at least half of the shorter one, so that a vector of the chunk speaks for the passage.

@@ -22,7 +22,7 @@ use weft_graph::centrality::Centrality;
 use weft_index::embedder::{Embedder, ReadableText};
 use weft_index::keyword::{
     KeywordQuery, Language, MAX_PHRASES, MAX_PREFIX_TERMS, MAX_QUERY_BYTES, MAX_TYPO_WORDS,
-    QueryOptions, QueryTruncation, is_english, names, operator_reading, plain_words,
+    Mentions, QueryOptions, QueryTruncation, is_english, names, operator_reading, plain_words,
 };
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
@@ -61,7 +61,7 @@ struct Lifts {
 }
 
 /// Effect of connections on one note.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Lift {
     activation: f64,
     /// The hit that contributes most.
@@ -69,6 +69,8 @@ struct Lift {
     connection: Connection,
     strength: f64,
     remainder: f64,
+    /// Strength of the connection with each passage of a long note; empty if unknown.
+    passages: Vec<f64>,
 }
 
 /// A candidate with its score.
@@ -444,9 +446,10 @@ impl Engine {
             && self.settings.bridge.names
             && !disabled_signals.names
             && *mode != SearchMode::Vector;
-        let mentions = if with_names { snapshot.keyword.mentions(&words)? } else { Vec::new() };
+        let mentions =
+            if with_names { snapshot.keyword.mentions(&words)? } else { Mentions::default() };
         let has_only_punctuation = !text.trim().is_empty() && words.terms().is_empty();
-        if has_only_punctuation && vector.is_none() && mentions.is_empty() {
+        if has_only_punctuation && vector.is_none() && mentions.notes.is_empty() {
             warnings.push(no_words());
         }
         Ok(PreparedQuery {
@@ -558,13 +561,14 @@ impl Engine {
         let aliases = entry.note.aliases.iter().map(String::as_str);
         let other_names: Vec<&str> = aliases.chain(entry.other_names()).collect();
         let names = names(&entry.note.title, &other_names, entry.note.path.without_extension());
+        let names = names.chain(entry.note.headings.iter().map(|heading| &*heading.text));
         let name = if found.mention > 0.0 {
             snapshot.keyword.mentioned_name(&query.words, id, names)?.map(str::to_owned)
         } else {
             None
         };
         let via = lifts.by_note.get(&id).map(|lift| {
-            let Lift { activation: _, from, connection, strength, remainder } = *lift;
+            let &Lift { activation: _, from, connection, strength, remainder, passages: _ } = lift;
             Via { uri: graph.uri(from).clone(), connection, strength, remainder }
         });
         Ok(Some(Hit {

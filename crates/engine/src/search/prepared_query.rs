@@ -2,7 +2,7 @@
 
 use weft_gars::bridge;
 use weft_index::embedder::Calibration;
-use weft_index::keyword::{KeywordQuery, Mention};
+use weft_index::keyword::{KeywordQuery, Mention, Mentions, SectionMention};
 use weft_index::notes::VaultStats;
 use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
@@ -34,8 +34,8 @@ pub(super) struct PreparedQuery<'s> {
     pub(super) keyword_weight: f64,
     /// Notes that match the filter, contain every required term and no excluded one.
     pub(super) passing: NoteSet,
-    /// Notes named in the query, by id.
-    pub(super) mentions: Vec<Mention>,
+    /// Notes and sections named in the query.
+    pub(super) mentions: Mentions,
     /// Maximum number of notes whose passages are scored at once.
     pub(super) n_passage_notes: usize,
 }
@@ -47,7 +47,7 @@ pub(super) struct CandidateScores {
     pub(super) vector: Option<f32>,
     /// Keyword score as a share of the maximum for the query.
     pub(super) keyword: f64,
-    /// Share of the query that is the note's name.
+    /// Share of the query that is the name of the note, or of the section of its best passage.
     pub(super) mention: f64,
     pub(super) similarity: f64,
     pub(super) by_vector: bool,
@@ -87,13 +87,22 @@ impl PreparedQuery<'_> {
     }
 
     fn named(&self) -> impl Iterator<Item = &Mention> {
-        self.mentions.iter().filter(|mention| self.passes(mention.note))
+        self.mentions.notes.iter().filter(|mention| self.passes(mention.note))
     }
 
     /// Returns the share of the query that is a note's name.
     pub(super) fn mention(&self, id: NoteId) -> f64 {
-        let at = self.mentions.binary_search_by_key(&id, |mention| mention.note);
-        at.map_or(0.0, |at| self.mentions[at].share)
+        let notes = &self.mentions.notes;
+        let at = notes.binary_search_by_key(&id, |mention| mention.note);
+        at.map_or(0.0, |at| notes[at].share)
+    }
+
+    /// Returns the sections of a note that the query names.
+    pub(super) fn named_sections(&self, id: NoteId) -> &[SectionMention] {
+        let sections = &self.mentions.sections;
+        let start = sections.partition_point(|section| section.note < id);
+        let n_sections = sections[start..].partition_point(|section| section.note == id);
+        &sections[start..start + n_sections]
     }
 
     /// Returns at most `k` of the notes named in the query: those with the largest share of the query, then the best keyword score, ties by uri.
@@ -214,8 +223,12 @@ impl PreparedQuery<'_> {
         let keyword = &self.snapshot.keyword;
         let long =
             found.iter().filter(|(id, known)| known.keyword > 0.0 && keyword.n_passages(**id) > 1);
-        let long: Vec<(NoteId, f64)> =
-            long.map(|(id, known)| (*id, self.base(known.vector, known.keyword))).collect();
+        let likely = |(id, known): (&NoteId, &CandidateScores)| {
+            let sections = self.named_sections(*id).iter().map(|section| section.share);
+            let named = sections.fold(self.mention(*id), f64::max);
+            (*id, bridge::similarity(self.base(known.vector, known.keyword), named))
+        };
+        let long: Vec<(NoteId, f64)> = long.map(likely).collect();
         let graph = self.snapshot.notes.graph();
         let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
             b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
@@ -227,6 +240,7 @@ impl PreparedQuery<'_> {
             if let Some(candidate) = found.get_mut(&id) {
                 candidate.keyword = best.keyword;
                 candidate.vector = candidate.vector.and(best.vector);
+                candidate.mention = best.mention;
             }
         }
         Ok(())
@@ -265,7 +279,7 @@ impl PreparedQuery<'_> {
         }
         self.score_passages(&mut found)?;
         for (id, candidate) in &mut found {
-            candidate.mention = self.mention(*id);
+            candidate.mention = candidate.mention.max(self.mention(*id));
             let base = self.base(candidate.vector, candidate.keyword);
             candidate.similarity = bridge::similarity(base, candidate.mention).clamp(0.0, 1.0);
         }

@@ -128,6 +128,47 @@ fn connections_count_less_among_many_similar_hits() {
 }
 
 #[test]
+fn passage_of_a_long_note_must_share_words_and_answer() {
+    let note = |first: &str, second: &str| format!("## One\n\n{first}\n\n## Two\n\n{second}\n");
+    let vault = vault_of_words(&[
+        ("hit.md", "The old lighthouse was designed by Quillfeather.\n".to_owned()),
+        ("both.md", note("Quillfeather was born in Bergen.", "Bees need a warm hive.")),
+        ("apart.md", note("Quillfeather kept bees in a hive.", "A child was born in Bergen.")),
+        ("other.md", note("Rain and wind.", "Salt and sand.")),
+    ]);
+    let answer = vault.search("where was the designer of the lighthouse born");
+    let activation = |uri| hit(&answer, uri).signals.activation;
+    assert!(activation("both") > 0.0, "{answer:?}");
+    assert!(activation("apart") < 0.5 * activation("both"), "{answer:?}");
+}
+
+#[test]
+fn section_is_named_by_its_heading() {
+    let note = |heading: &str| {
+        format!(
+            "# Log\n\nNotes of a week.\n\n## {heading}\n\nThey form among rocks where the sea goes out.\n\n## Kelp\n\nA brown weed.\n"
+        )
+    };
+    let other = "# Other\n\nThe tidal range is wide.\n\n## Ponds\n\nIn pools of rain.\n".to_owned();
+    let vault = vault_of_words(&[
+        ("log.md".to_owned(), note("Tidal pools")),
+        ("other.md".to_owned(), other.clone()),
+    ]);
+    let answer = vault.search("who studies tidal pools");
+    let (log, other_hit) = (hit(&answer, "log"), hit(&answer, "other"));
+    assert!(log.name_score > 0.0 && log.name.as_deref() == Some("Tidal pools"), "{log:?}");
+    assert!(other_hit.name_score.abs() < f64::EPSILON, "{other_hit:?}");
+    let named = DisabledSignals { names: true, ..DisabledSignals::default() };
+    let unnamed = vault.ask(&SearchRequest { disabled_signals: named, ..request("tidal pools") });
+    assert!(hit(&unnamed, "log").name_score.abs() < f64::EPSILON);
+    // A heading of many notes is part of a form.
+    let form: Vec<(String, String)> =
+        (0..31).map(|at| (format!("n{at}.md"), note("Tidal pools"))).collect();
+    let answer = vault_of_words(&form).search("who studies tidal pools");
+    assert!(answer.hits.iter().all(|hit| hit.name_score.abs() < f64::EPSILON), "{answer:?}");
+}
+
+#[test]
 fn note_linked_with_the_best_hit_ranks_second() {
     let mut files = vec![
         (

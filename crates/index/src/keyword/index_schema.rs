@@ -2,7 +2,7 @@
 //!
 //! `text` holds every term of a note with positions; the boosted fields repeat the terms of the title, other names, headings, tags, folders, properties and lists of links.
 //! `exact` holds the forms of words that analysis folds away.
-//! `names` holds each name of a note as a single term.
+//! `names` holds each name of a note as a single term, `sections` the name of each section, with the index of its first passage as position.
 //! `passages` holds the passages of the body, as numbers in the encoding of `passage_list`.
 //! `terms` stores the note's own term list, which is read back to rank related notes and to correct counts when the note is replaced.
 
@@ -36,6 +36,7 @@ pub(super) struct SchemaFields {
     /// Title, other names, headings, tags, folders, properties, lists of links, exact forms.
     pub(super) repeated: [Field; N_BOOSTED + 1],
     pub(super) names: Field,
+    pub(super) sections: Field,
     pub(super) passages: Field,
     pub(super) terms: Field,
 }
@@ -73,6 +74,8 @@ pub(super) fn schema() -> (Schema, SchemaFields) {
         ]
         .map(|name| builder.add_text_field(name, terms_with(IndexRecordOption::WithFreqs))),
         names: builder.add_text_field("names", terms_with(IndexRecordOption::Basic)),
+        sections: builder
+            .add_text_field("sections", terms_with(IndexRecordOption::WithFreqsAndPositions)),
         passages: builder.add_u64_field(PASSAGES, FAST),
         terms: builder.add_bytes_field("terms", BytesOptions::default().set_stored()),
     };

@@ -11,7 +11,7 @@ use super::encoded_note::{EncodedNote, EncodedTerms};
 use super::exact_form::exact_forms;
 use super::index_schema::{EXACT, SchemaFields, schema};
 use super::language_detection::LanguageChoice;
-use super::name_terms::{name_terms, names};
+use super::name_terms::{name_terms, names, section_terms};
 use super::passage_list::PassageMarks;
 use super::said_text::SaidText;
 use super::term_buffer::TermBuffer;
@@ -180,10 +180,15 @@ impl KeywordEncoder {
             terms.push(&form, &vec![0; n]);
         }
         terms.end_field(fields.repeated[EXACT]);
-        for name in name_terms(analyzer, names(note.title, &other_names, note.path), language) {
-            terms.push(&name, &[0]);
+        let own = name_terms(analyzer, names(note.title, &other_names, note.path), language);
+        for name in &own {
+            terms.push(name, &[0]);
         }
         terms.end_field(fields.names);
+        for (name, at) in section_terms(analyzer, note.body, &note.passages, &own, language) {
+            terms.push(&name, &at);
+        }
+        terms.end_field(fields.sections);
         let mut numbers = vec![
             (fields.version, note.version),
             (fields.length, length),

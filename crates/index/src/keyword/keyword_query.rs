@@ -218,7 +218,10 @@ impl KeywordQuery {
     }
 
     /// Returns the posting lists of each term in one segment.
-    pub(super) fn postings(&self, segment_idx: usize) -> impl Iterator<Item = &[PostingList]> {
+    pub(super) fn postings(
+        &self,
+        segment_idx: usize,
+    ) -> impl ExactSizeIterator<Item = &[PostingList]> {
         self.terms.iter().map(move |term| &*term.postings[segment_idx])
     }
 }

@@ -1,4 +1,4 @@
-//! Mentions: notes with a name that occurs in a query.
+//! Mentions: notes and sections with a name that occurs in a query.
 //!
 //! A name is indexed as one term, so that a run of words is looked up at once.
 
@@ -17,6 +17,9 @@ const MAX_QUERY_WORDS: usize = 128;
 /// Maximum number of words of a name found inside a longer query.
 const MAX_NAME_WORDS: usize = 16;
 
+/// Maximum number of notes that contain a section of one name. A heading of more notes, such as "References", is part of a form and names nothing.
+const MAX_NOTES_WITH_SECTION: usize = 30;
+
 /// Share of its bonus that a name loses if the note contains no word of the query as typed.
 const FOLDED_LOSS: f64 = 0.05;
 
@@ -29,19 +32,42 @@ pub struct Mention {
     pub share: f64,
 }
 
+/// Section whose heading occurs in a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SectionMention {
+    /// Note.
+    pub note: NoteId,
+    /// Index of the passage that begins with the heading.
+    pub passage: usize,
+    /// Share of the query, as of a [`Mention`].
+    pub share: f64,
+}
+
+/// What a query names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mentions {
+    /// Notes, by ascending id.
+    pub notes: Vec<Mention>,
+    /// Sections of notes, by ascending id and passage.
+    pub sections: Vec<SectionMention>,
+}
+
 /// Run of words that is a name.
 struct NameMatch<'w> {
     words: &'w [String],
     notes: Vec<NoteId>,
+    /// Sections with the passages with which they begin.
+    sections: Vec<(NoteId, usize)>,
 }
 
 impl KeywordReader {
-    /// Returns the notes with a name that occurs in the query as a run of whole words, by ascending id.
+    /// Returns the notes and sections with a name that occurs in the query as a run of whole words.
     ///
-    /// Longer names are matched first, and a word belongs to one name only; all notes of that name are returned.
+    /// Longer names are matched first, and a word belongs to one name only; all notes and sections of that name are returned.
+    /// The heading of a section is its name, unless more than 30 notes have it.
     /// Stop words are ignored unless a name has no other words; word endings and a parenthesis at the end of a title are always ignored.
     /// Cost: a lookup for each run of words, and some nanoseconds for each note of the names found.
-    pub fn mentions(&self, query: &KeywordQuery) -> Result<Vec<Mention>, KeywordError> {
+    pub fn mentions(&self, query: &KeywordQuery) -> Result<Mentions, KeywordError> {
         self.read(|| {
             self.check(query)?;
             let mut idfs: HashMap<&str, (usize, f64)> = HashMap::new();
@@ -52,8 +78,9 @@ impl KeywordReader {
             }
             let total: f64 = query.terms().iter().map(|term| term.idf).sum();
             let mut mentions: Vec<Mention> = Vec::new();
+            let mut sections: Vec<SectionMention> = Vec::new();
             for words in &query.name_words {
-                for NameMatch { words, notes } in
+                for NameMatch { words, notes, sections: named_sections } in
                     self.name_matches(&words[..words.len().min(MAX_QUERY_WORDS)])?
                 {
                     let mut named: Vec<(usize, f64)> =
@@ -64,6 +91,8 @@ impl KeywordReader {
                     if share > 0.0 {
                         let share = share.min(1.0);
                         mentions.extend(notes.into_iter().map(|note| Mention { note, share }));
+                        let section = |(note, passage)| SectionMention { note, passage, share };
+                        sections.extend(named_sections.into_iter().map(section));
                     }
                 }
             }
@@ -73,7 +102,12 @@ impl KeywordReader {
             });
             mentions.dedup_by_key(|mention| mention.note);
             self.lower_folded(query, &mut mentions)?;
-            Ok(mentions)
+            sections.sort_unstable_by(|left, right| {
+                let by_place = (left.note, left.passage).cmp(&(right.note, right.passage));
+                by_place.then(right.share.total_cmp(&left.share))
+            });
+            sections.dedup_by_key(|section| (section.note, section.passage));
+            Ok(Mentions { notes: mentions, sections })
         })
     }
 
@@ -126,7 +160,7 @@ impl KeywordReader {
         Ok(longest.1)
     }
 
-    /// Returns the runs of words that are names, longest first, each with the notes of that name. No two runs overlap.
+    /// Returns the runs of words that are names, longest first, each with the notes and sections of that name. No two runs overlap.
     fn name_matches<'w>(&self, words: &'w [String]) -> Result<Vec<NameMatch<'w>>, KeywordError> {
         let mut found = Vec::new();
         let mut is_used = vec![false; words.len()];
@@ -139,13 +173,20 @@ impl KeywordReader {
                     continue;
                 }
                 let name = words[run.clone()].join(" ");
-                let mut notes = Vec::new();
+                let (mut notes, mut sections, mut n_with_section) = (Vec::new(), Vec::new(), 0);
                 for segment in &self.0.segments {
                     segment.each_named(&name, |note| notes.push(note))?;
+                    segment.each_section(&name, |note, passages| {
+                        n_with_section += 1;
+                        sections.extend(passages.iter().map(|passage| (note, *passage as usize)));
+                    })?;
                 }
-                if !notes.is_empty() {
+                if n_with_section > MAX_NOTES_WITH_SECTION {
+                    sections.clear();
+                }
+                if !notes.is_empty() || !sections.is_empty() {
                     is_used[run.clone()].fill(true);
-                    found.push(NameMatch { words: &words[run], notes });
+                    found.push(NameMatch { words: &words[run], notes, sections });
                 }
             }
         }
@@ -221,9 +262,11 @@ mod tests {
         for (text, expected) in cases {
             let query = reader.parse(text, &QueryOptions::default()).unwrap();
             let mentions = reader.mentions(&query).unwrap();
-            let notes: Vec<u32> = mentions.iter().map(|mention| mention.note.get()).collect();
+            let notes: Vec<u32> = mentions.notes.iter().map(|it| it.note.get()).collect();
             assert_eq!(notes, expected, "{text}");
-            assert!(mentions.iter().all(|mention| mention.share > 0.0 && mention.share <= 1.0));
+            assert!(
+                mentions.notes.iter().all(|mention| mention.share > 0.0 && mention.share <= 1.0)
+            );
         }
     }
 
@@ -249,7 +292,7 @@ mod tests {
         let reader = reader();
         let share = |text: &str| {
             let query = reader.parse(text, &QueryOptions::default()).unwrap();
-            reader.mentions(&query).unwrap()[0].share
+            reader.mentions(&query).unwrap().notes[0].share
         };
         assert!((share("Quicksilver") - 1.0).abs() < 1e-12, "the query is the name");
         let (known, unknown) = (reader.idf(1), reader.idf(0));

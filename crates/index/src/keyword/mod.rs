@@ -66,7 +66,7 @@ pub use keyword_settings::KeywordSettings;
 pub use keyword_writer::KeywordWriter;
 pub use language::Language;
 pub use language_detection::{LanguageChoice, is_english};
-pub use mentions::Mention;
+pub use mentions::{Mention, Mentions, SectionMention};
 pub use name_terms::names;
 pub use passage_scores::{NotePassages, ScoredPassage};
 pub use prefix_expansion::MAX_PREFIX_TERMS;

@@ -1,9 +1,13 @@
 //! Name terms: each name of a note as a single term, its words joined by spaces, so that a run of words is looked up at once.
 
+use std::collections::BTreeMap;
+
+use weft_model::BodyPassage;
 use weft_model::text::without_qualifier;
 
 use super::analyzer::Analyzer;
 use super::language::Language;
+use super::said_text::SaidText;
 
 /// Maximum number of folders in front of a file's name that are part of one of its names.
 const MAX_FOLDERS: usize = 4;
@@ -30,6 +34,27 @@ pub(super) fn name_terms<'n>(
     terms.retain(|term| !term.is_empty());
     terms.sort_unstable();
     terms.dedup();
+    terms
+}
+
+/// Returns the terms under which the sections of a body are indexed, each with the indexes of the passages that begin with its heading; without those that are names of the whole note, `own`.
+pub(super) fn section_terms(
+    analyzer: &mut Analyzer,
+    body: &str,
+    passages: &[BodyPassage],
+    own: &[String],
+    language: Language,
+) -> BTreeMap<String, Vec<u32>> {
+    let mut terms: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for (passage_idx, passage) in (0..).zip(passages) {
+        let Some(heading) = passage.heading else { continue };
+        let heading = SaidText::of(&body[passage.bytes.start..heading.end]);
+        let name = without_qualifier(heading.text().trim());
+        let term = analyzer.name_words(&[name], language).join(" ");
+        if !term.is_empty() && own.binary_search(&term).is_err() {
+            terms.entry(term).or_default().push(passage_idx);
+        }
+    }
     terms
 }
 

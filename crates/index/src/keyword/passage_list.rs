@@ -178,6 +178,12 @@ impl PassageList {
         }
     }
 
+    /// Returns the number of words of a note of `length` words that are in no passage: those of its title and other names.
+    pub(super) fn n_words_outside(&self, length: u32) -> u32 {
+        let n_in_body: u32 = self.passages.iter().map(|passage| passage.n_words).sum();
+        length.saturating_sub(n_in_body)
+    }
+
     /// True if a passage contains a word, stop words included.
     pub(super) fn has_words(&self, passage_idx: usize) -> bool {
         let end = self.passages.get(passage_idx + 1).map_or(self.body.end, |next| next.start);

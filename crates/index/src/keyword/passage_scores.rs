@@ -92,6 +92,61 @@ impl KeywordReader {
         })
     }
 
+    /// Returns the saturation of each of `terms`, as indexed, in each passage of each of `notes`: a row of terms per passage, passages in text order; none for unknown notes.
+    pub fn passage_saturations(
+        &self,
+        terms: &[&str],
+        notes: &[NoteId],
+    ) -> Result<Vec<Vec<f64>>, KeywordError> {
+        self.read(|| {
+            self.check_loaded()?;
+            let mut found = vec![Vec::new(); notes.len()];
+            let normalization = self.0.length_normalization();
+            for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
+                let segment = &*self.0.segments[segment_idx];
+                let mut postings = Vec::with_capacity(terms.len());
+                for term in terms {
+                    let info = segment.lookup(term)?;
+                    let list = |info| PostingList { repeated_idx: None, weight: 1.0, info };
+                    postings.push(Vec::from_iter(info.map(list)));
+                }
+                let counted = self.counted(segment, postings.iter().map(|it| &**it), &docs)?;
+                for ((doc, note_idx), counted) in docs.iter().zip(note_idxs).zip(counted) {
+                    let PassageFrequencies { list, frequencies } = counted;
+                    let n_outside = list.n_words_outside(segment.lengths[*doc as usize]);
+                    let rows = frequencies.chunks(terms.len().max(1)).zip(&list.passages);
+                    found[note_idx] = rows
+                        .flat_map(|(row, passage)| {
+                            let length = passage.n_words.saturating_add(n_outside);
+                            row.iter().map(move |it| normalization.saturation(*it, length))
+                        })
+                        .collect();
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Returns the frequencies of terms with these posting lists in the passages of each of the ascending `docs`.
+    fn counted<'l>(
+        &self,
+        segment: &Segment,
+        postings: impl ExactSizeIterator<Item = &'l [PostingList]>,
+        docs: &[DocId],
+    ) -> Result<Vec<PassageFrequencies>, KeywordError> {
+        let n_terms = postings.len();
+        let mut counted = Vec::with_capacity(docs.len());
+        for doc in docs {
+            let list = segment.passages(*doc)?;
+            let frequencies = vec![0.0; list.passages.len() * n_terms];
+            counted.push(PassageFrequencies { list, frequencies });
+        }
+        for (term_idx, lists) in postings.enumerate() {
+            self.count(segment, lists, (term_idx, n_terms), docs, &mut counted)?;
+        }
+        Ok(counted)
+    }
+
     fn each_scored(
         &self,
         query: &KeywordQuery,
@@ -104,15 +159,7 @@ impl KeywordReader {
             let normalization = self.0.length_normalization();
             for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
                 let segment = &*self.0.segments[segment_idx];
-                let mut counted = Vec::with_capacity(docs.len());
-                for doc in &docs {
-                    let list = segment.passages(*doc)?;
-                    let frequencies = vec![0.0; list.passages.len() * weights.len()];
-                    counted.push(PassageFrequencies { list, frequencies });
-                }
-                for (term_idx, lists) in query.postings(segment_idx).enumerate() {
-                    self.count(segment, lists, (term_idx, weights.len()), &docs, &mut counted)?;
-                }
+                let counted = self.counted(segment, query.postings(segment_idx), &docs)?;
                 // The places of exact forms are not stored, so they count for every passage of their note.
                 let mut exact = Vec::with_capacity(query.exact_forms().len());
                 for form in query.exact_forms() {
@@ -125,9 +172,7 @@ impl KeywordReader {
                 let docs_with_notes = docs.iter().zip(&note_idxs).zip(&counted).enumerate();
                 for (doc_idx, ((doc, note_idx), counted)) in docs_with_notes {
                     let PassageFrequencies { list, frequencies } = counted;
-                    let length = segment.lengths[*doc as usize];
-                    let n_in_body: u32 = list.passages.iter().map(|passage| passage.n_words).sum();
-                    let n_outside = length.saturating_sub(n_in_body);
+                    let n_outside = list.n_words_outside(segment.lengths[*doc as usize]);
                     let mut rows = frequencies.chunks(weights.len().max(1));
                     let mut scored = list.passages.iter().map(|passage| {
                         let length = passage.n_words.saturating_add(n_outside);

@@ -59,6 +59,7 @@ pub(super) struct Segment {
     text: Arc<InvertedIndexReader>,
     repeated: [Arc<InvertedIndexReader>; N_BOOSTED + 1],
     names: Arc<InvertedIndexReader>,
+    sections: Arc<InvertedIndexReader>,
     /// Note of each document.
     pub(super) notes: Arc<[NoteId]>,
     /// Length of each document.
@@ -128,6 +129,7 @@ impl Segment {
                 index(exact)?,
             ],
             names: index(fields.names)?,
+            sections: index(fields.sections)?,
             n_slots: earlier.map_or_else(
                 || notes.iter().map(|note| note.index() + 1).max().unwrap_or(0),
                 |earlier| earlier.n_slots,
@@ -259,6 +261,29 @@ impl Segment {
         while docs.doc() != TERMINATED {
             if self.is_live(docs.doc()) {
                 sink(self.notes[docs.doc() as usize]);
+            }
+            docs.advance();
+        }
+        Ok(())
+    }
+
+    /// Passes each live note with a section of this name to `sink`, with the indexes of the passages with which these sections begin.
+    pub(super) fn each_section(
+        &self,
+        name: &str,
+        mut sink: impl FnMut(NoteId, &[u32]),
+    ) -> Result<(), KeywordError> {
+        use tantivy::postings::Postings as _;
+
+        let failed = |error| self.location.io(error);
+        let Some(info) = self.sections.terms().get(name).map_err(failed)? else { return Ok(()) };
+        let option = IndexRecordOption::WithFreqsAndPositions;
+        let mut docs = self.sections.read_postings_from_terminfo(&info, option).map_err(failed)?;
+        let mut passages = Vec::new();
+        while docs.doc() != TERMINATED {
+            if self.is_live(docs.doc()) {
+                docs.positions(&mut passages);
+                sink(self.notes[docs.doc() as usize], &passages);
             }
             docs.advance();
         }

@@ -57,7 +57,7 @@ fn read_everything(reader: &KeywordReader) -> Result<Vec<NoteId>, KeywordError> 
     for text in ["green", "+grey -moss", "\"grey stone\"", "fern shade"] {
         let query = reader.parse(text, &QueryOptions::default())?;
         found.extend(reader.search(&query, 9, &NoteSet::All)?.iter().map(|hit| hit.note));
-        found.extend(reader.mentions(&query)?.iter().map(|mention| mention.note));
+        found.extend(reader.mentions(&query)?.notes.iter().map(|mention| mention.note));
     }
     for id in (0..5).map(NoteId::new) {
         reader.rare_terms(id, 9)?;

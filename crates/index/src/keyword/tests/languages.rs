@@ -121,7 +121,7 @@ fn diacritics_are_ignored() {
                     );
                 }
                 let query = reader.parse(typed, &QueryOptions::default()).unwrap();
-                let named = reader.mentions(&query).unwrap();
+                let named = reader.mentions(&query).unwrap().notes;
                 assert_eq!(named.len(), 1, "{typed} names {written}, {language:?}");
             }
         }
