@@ -47,7 +47,7 @@ pub(super) struct BestPassage {
 pub(super) struct NoteEvidence {
     pub(super) passages: Vec<ScoredPassage>,
     pub(super) own: Vec<f64>,
-    /// What each evidence consists of.
+    /// The parts of each evidence.
     parts: Vec<EvidenceParts>,
 }
 

@@ -43,7 +43,7 @@ pub struct SectionMention {
     pub share: f64,
 }
 
-/// What a query names.
+/// The notes and sections that a query names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mentions {
     /// Notes, by ascending id.
