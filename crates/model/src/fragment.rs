@@ -57,6 +57,7 @@ impl HeadingForm {
 /// A heading is named by its text, or by texts of headings above it followed by its own: `Install#Linux`.
 /// Spellings are tried in this order: the text in any case, its words without punctuation (Obsidian), and its anchor (GitHub), where `-1`, `-2` distinguish repeated headings.
 /// Each is first compared with the whole fragment and then with its parts, since a heading may contain `#`.
+/// `page=3`, as links to PDF files are written, names the heading `Page 3`; further parameters (`page=3&zoom=100`) are ignored.
 #[must_use]
 pub fn section(
     fragment: &str,
@@ -70,7 +71,7 @@ pub fn section(
         let block = exact.or_else(|| blocks.iter().find(|block| fold(&block.id) == fold(id)))?;
         return Some(NamedPart { span: block.span, others: Vec::new() });
     }
-    let found = HeadingChains::new(fragment, headings).matches();
+    let found = HeadingChains::new(without_view(fragment), headings).matches();
     let (first, others) = found.split_first()?;
     let level = headings[*first].level;
     let next = headings[first + 1..].iter().find(|heading| heading.level <= level);
@@ -80,6 +81,12 @@ pub fn section(
         span: Span::new(headings[*first].span.start, end),
         others: others.iter().map(|at| anchors[*at].clone()).collect(),
     })
+}
+
+/// Returns `page=3` without the parameters that follow it; any other fragment unchanged.
+fn without_view(fragment: &str) -> &str {
+    let page = fragment.split_once('&').map(|(page, _)| page);
+    page.filter(|page| page.starts_with("page=")).unwrap_or(fragment)
 }
 
 /// The headings of a note, compared with the parts of a fragment.
@@ -258,6 +265,20 @@ mod tests {
         for (fragment, expected) in cases {
             let span = section(fragment, &headings, &[], 200).map(|found| found.span);
             assert_eq!(span.map(|span| (span.start, span.end)), *expected, "{fragment}");
+        }
+    }
+
+    #[test]
+    fn page_of_a_pdf_file_is_named_by_its_number() {
+        let headings = headings(&["## Page 1", "## Page 2", "## Page 12"]);
+        let start = |fragment| Some(section(fragment, &headings, &[], 99)?.span.start);
+        for (fragment, expected) in [
+            ("page=2", Some(10)),
+            ("page=12&selection=1,2,3,4", Some(20)),
+            ("Page 1", Some(0)),
+            ("page=3", None),
+        ] {
+            assert_eq!(start(fragment), expected, "{fragment}");
         }
     }
 

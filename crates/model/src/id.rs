@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::NoteKind;
+
 /// Dense number of one node of a snapshot: a note, or a placeholder for a note that does not exist yet.
 ///
 /// Slots are reused after deletion, so an id has no meaning outside its snapshot and never orders a result.
@@ -109,6 +111,20 @@ impl NotePath {
         without_markdown_extension(self.file_name())
     }
 
+    /// Returns the last segment without the extension of its kind.
+    #[must_use]
+    pub fn bare_name(&self) -> &str {
+        let name = self.file_name();
+        let bare = NoteKind::of(name).and_then(|_| Some(name.rsplit_once('.')?.0));
+        bare.filter(|bare| !bare.is_empty()).unwrap_or(name)
+    }
+
+    /// Returns the format of the file; Markdown if the extension is unknown.
+    #[must_use]
+    pub fn kind(&self) -> NoteKind {
+        NoteKind::of(&self.0).unwrap_or_default()
+    }
+
     /// Returns the whole path without a Markdown extension: the uri of a note that claims none.
     #[must_use]
     pub fn without_extension(&self) -> &str {
@@ -133,9 +149,6 @@ impl std::borrow::Borrow<str> for NotePath {
 pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
-
-/// Extensions of files that are read as notes, without the dot, compared case-insensitively.
-pub const MARKDOWN_EXTENSIONS: &[&str] = &["md", "markdown"];
 
 /// Case-folded stems of files that represent their folder, compared case-insensitively; the first that exists wins.
 pub const FOLDER_NOTES: &[&str] = &["index", "readme", "_index", "__index"];
@@ -191,7 +204,8 @@ pub fn without_markdown_extension(name: &str) -> &str {
         Some((stem, extension))
             if !stem.is_empty()
                 && !stem.ends_with('/')
-                && MARKDOWN_EXTENSIONS
+                && NoteKind::Markdown
+                    .extensions()
                     .iter()
                     .any(|known| extension.eq_ignore_ascii_case(known)) =>
         {
@@ -235,6 +249,19 @@ mod tests {
                 (folder, name, stem, bare),
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn bare_name_has_no_extension_of_a_note() {
+        for (path, expected) in [
+            ("a/b.md", "b"),
+            ("a/v1.2.pdf", "v1.2"),
+            ("c.ORG", "c"),
+            (".txt", ".txt"),
+            ("a/d.png", "d.png"),
+        ] {
+            assert_eq!(NotePath::new(path).bare_name(), expected, "{path}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Link, NotePath, Span};
 
-/// Content of one file. Links are unresolved, so parsing needs only the file itself.
+/// Content of one file of any [kind](crate::NoteKind). Links are unresolved, so parsing needs only the file itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// Path of the file in its vault.
@@ -36,8 +36,31 @@ pub struct Note {
     pub dendron: bool,
     /// Typed links in frontmatter order, then inline links in text order.
     pub links: Vec<Link>,
-    /// Body: everything after the newline that ends the closing `---`, byte for byte.
+    /// Body: everything after the newline that ends the closing `---`, byte for byte. For a file in Org mode or PDF, its text in Markdown.
     pub body: String,
+}
+
+impl Note {
+    /// Returns a note without links, names or properties.
+    #[must_use]
+    pub const fn plain(path: NotePath, title: String, body: String) -> Self {
+        Self {
+            path,
+            claimed_uri: None,
+            title,
+            aliases: Vec::new(),
+            tags: Vec::new(),
+            note_type: None,
+            properties: BTreeMap::new(),
+            searched_texts: Vec::new(),
+            order: None,
+            headings: Vec::new(),
+            blocks: Vec::new(),
+            dendron: false,
+            links: Vec::new(),
+            body,
+        }
+    }
 }
 
 /// A heading of a body.

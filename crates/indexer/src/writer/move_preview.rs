@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use weft_index::notes::{NoteTable, VaultId};
-use weft_model::id::{
-    MARKDOWN_EXTENSIONS, folder_of, segments, split_query, without_markdown_extension,
-};
+use weft_model::id::{folder_of, segments, split_query, without_markdown_extension};
 use weft_model::text::folds_to;
-use weft_model::{Link, NoteId, NotePath, Target, TargetSyntax, fold};
+use weft_model::{Link, NoteId, NoteKind, NotePath, Target, TargetSyntax, fold};
 
 use crate::link_rewrite::LinkUpdate;
 use crate::parse::logseq;
@@ -157,7 +155,8 @@ impl MovePreview {
         let located = |name: &str| segments(folders[0], name).join("/");
         // Some programs write a path from the root, or a bare name, in the same way.
         let is_file = |path: &str| {
-            let extensions = [""].into_iter().chain(MARKDOWN_EXTENSIONS.iter().copied());
+            let markdown = NoteKind::Markdown.extensions().iter().copied();
+            let extensions = [""].into_iter().chain(markdown);
             let mut files = extensions.map(|extension| {
                 let dot = if extension.is_empty() { "" } else { "." };
                 self.root.join(format!("{path}{dot}{extension}"))
