@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use weft_model::{NotePath, TextHash};
+use weft_model::{NoteKind, NotePath, TextHash};
 
 use crate::content_hash::hash_of;
 use crate::parse;
 use crate::scan::{self, PathProblem, ScanError, ScanOptions};
+
+/// Byte order mark of UTF-8, which belongs to no body.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reason why the position of a note is unknown.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +48,26 @@ pub fn file_position(
     let root =
         root.canonicalize().map_err(|source| ScanError::Read { path: root.to_owned(), source })?;
     let bytes = scan::read(&root, &location.named, options.max_file_bytes)?;
-    let (line, column) = offset.map_or((1, 1), |offset| line_and_column(&bytes, offset));
+    let (line, column) = offset.map_or((1, 1), |offset| line_and_column(path, &bytes, offset));
     Ok(FilePosition { file: location.named, line, column, hash: hash_of(&bytes) })
 }
 
 /// Returns the line and the column of character `offset` of a note's body, from 1; the beginning if the file is not UTF-8.
-fn line_and_column(bytes: &[u8], offset: u32) -> (u32, u32) {
-    let Some((start, text)) = parse::body_start(bytes).zip(str::from_utf8(bytes).ok()) else {
+///
+/// Of an Org file, whose body differs from the file within lines, the beginning of the line. A PDF file has no lines.
+fn line_and_column(path: &NotePath, bytes: &[u8], offset: u32) -> (u32, u32) {
+    let kind = path.kind();
+    if let (NoteKind::Org, Ok(text)) = (kind, str::from_utf8(bytes)) {
+        return (parse::org_line(text, offset), 1);
+    }
+    let start = match kind {
+        NoteKind::Markdown => parse::body_start(bytes),
+        NoteKind::Text => {
+            Some(if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 })
+        }
+        NoteKind::Org | NoteKind::Pdf => None,
+    };
+    let Some((start, text)) = start.zip(str::from_utf8(bytes).ok()) else {
         return (1, 1);
     };
     let after = text[start..].char_indices().nth(offset as usize);
@@ -77,9 +93,19 @@ mod tests {
             ("characters, not bytes", "äöü\nß", 4, (2, 1)),
             ("beyond the end", "a\nb", 99, (2, 2)),
         ] {
-            assert_eq!(line_and_column(text.as_bytes(), offset), expected, "{name}");
+            let path = NotePath::new("a.md");
+            assert_eq!(line_and_column(&path, text.as_bytes(), offset), expected, "{name}");
         }
-        assert_eq!(line_and_column(b"\xff\xfea\0", 1), (1, 1), "not UTF-8");
+        for (path, bytes, offset, expected) in [
+            ("a.md", &b"\xff\xfea\0"[..], 1, (1, 1)),
+            ("a.txt", b"---\na: 1\n---\nb", 5, (2, 2)),
+            ("a.txt", "\u{feff}ab".as_bytes(), 1, (1, 2)),
+            ("a.org", b"#+title: T\n* A\ntext\n", 5, (3, 1)),
+            ("a.org", b"#+title: T\n", 5, (1, 1)),
+            ("a.pdf", b"%PDF-1.7\n1 0 obj", 12, (1, 1)),
+        ] {
+            assert_eq!(line_and_column(&NotePath::new(path), bytes, offset), expected, "{path}");
+        }
     }
 
     #[test]

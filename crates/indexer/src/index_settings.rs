@@ -7,12 +7,14 @@ use weft_index::embedder::{EmbedError, Embedder};
 use weft_index::keyword::{KeywordError, KeywordSettings};
 use weft_index::vector::VectorParams;
 use weft_index::{Disk, StoreError};
+use weft_model::NoteKind;
 
 use crate::chunk::ChunkLimits;
 use crate::content_hash::digest_of;
 use crate::deletion_guard::DeletionGuardOptions;
 use crate::file_watcher::WatchOptions;
 use crate::parse::ParseOptions;
+use crate::pdf::PdfSettings;
 use crate::scan::{ScanError, ScanOptions};
 use crate::vault_home::VaultHome;
 
@@ -38,6 +40,8 @@ pub struct IndexSettings {
     pub scan: ScanOptions,
     /// Which dialects to parse.
     pub parse: ParseOptions,
+    /// Limits of the extraction of text from PDF files.
+    pub pdf: PdfSettings,
     /// How to cut notes into chunks.
     pub chunks: ChunkLimits,
     /// How to index words.
@@ -62,6 +66,7 @@ impl Default for IndexSettings {
             home: None,
             scan: ScanOptions::default(),
             parse: ParseOptions::default(),
+            pdf: PdfSettings::default(),
             chunks: ChunkLimits::default(),
             keyword: KeywordSettings::default(),
             vector: VectorParams::default(),
@@ -79,12 +84,20 @@ const PARSER_VERSION: u32 = 3;
 impl IndexSettings {
     /// Returns a digest of everything a note's index entry depends on besides its file. If it changes, files must be read again.
     pub(crate) fn recipe(&self, embedder: Option<&dyn Embedder>) -> u64 {
-        let Self { parse, chunks, .. } = self;
+        let Self { parse, chunks, scan, pdf, .. } = self;
+        let pdf = scan.reads(NoteKind::Pdf).then_some(pdf);
         let model = embedder.map(|embedder| (embedder.identity(), embedder.window()));
         let version = env!("CARGO_PKG_VERSION");
-        digest_of(&[
-            format!("{version}\0{PARSER_VERSION}\0{parse:?}\0{chunks:?}\0{model:?}").as_bytes()
-        ])
+        digest_of(&[format!(
+            "{version}\0{PARSER_VERSION}\0{parse:?}\0{pdf:?}\0{chunks:?}\0{model:?}"
+        )
+        .as_bytes()])
+    }
+
+    /// Completes the settings whose values follow from others.
+    pub(crate) fn completed(mut self) -> Self {
+        self.parse.pdf_links = self.scan.reads(NoteKind::Pdf);
+        self
     }
 }
 

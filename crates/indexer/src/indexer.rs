@@ -52,6 +52,7 @@ impl Indexer {
     ) -> Result<Self, IndexError> {
         let ModelSelection { serving, next, configured: _, auto } = models.into();
         let choice = auto.as_ref().and_then(|auto| auto.choice.clone());
+        let settings = settings.completed();
         let parts = startup::open_parts(&settings, (serving, choice), next.is_some(), address)?;
         let reader = parts.publisher.reader();
         let (shared, past) = (parts.shared.clone(), parts.past.clone());

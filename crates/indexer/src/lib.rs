@@ -37,6 +37,7 @@ mod nesting_limit;
 mod parallel_map;
 pub mod parse;
 mod past_snapshots;
+pub mod pdf;
 mod plain_text;
 mod retry_delay;
 pub mod scan;
@@ -62,6 +63,7 @@ pub use index_status::{
     FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState,
 };
 pub use indexer::Indexer;
+pub use pdf::PdfSettings;
 pub use vault_home::{ChangeError, FileMove, OnChange, VaultHome, VaultLocation};
 pub use vault_image::{ImageKind, VaultImage, VaultImageError, vault_image};
 pub use write_request::{

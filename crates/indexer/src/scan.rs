@@ -25,14 +25,13 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::{Deserialize, Serialize};
 use weft_index::notes::FileMetadata;
-use weft_model::NotePath;
-use weft_model::id::MARKDOWN_EXTENSIONS;
 use weft_model::text::nfc;
+use weft_model::{NoteKind, NotePath};
 
 pub use scan_area::ScanArea;
 use scan_area::{AreaPart, spelled};
 pub(crate) use writable_path::vault_path;
-pub use writable_path::{PathProblem, WritablePath, note_path, writable_path};
+pub use writable_path::{PathProblem, WritablePath, note_path, path_of_kind, writable_path};
 
 use crate::canvas_rewrite;
 use crate::parallel_map::parallel_map;
@@ -65,11 +64,26 @@ pub struct ScanOptions {
     pub exclude: Vec<String>,
     /// Maximum size of a file to read, in bytes.
     pub max_file_bytes: u64,
+    /// Kinds of files that are notes besides Markdown files.
+    pub other_files: Vec<NoteKind>,
 }
 
 impl Default for ScanOptions {
     fn default() -> Self {
-        Self { include: Vec::new(), exclude: Vec::new(), max_file_bytes: 64 << 20 }
+        Self {
+            include: Vec::new(),
+            exclude: Vec::new(),
+            max_file_bytes: 64 << 20,
+            other_files: Vec::new(),
+        }
+    }
+}
+
+impl ScanOptions {
+    /// Returns true if files of this kind are notes.
+    #[must_use]
+    pub fn reads(&self, kind: NoteKind) -> bool {
+        kind == NoteKind::Markdown || self.other_files.contains(&kind)
     }
 }
 
@@ -102,7 +116,7 @@ pub struct ScanResult {
     pub found: Vec<ScannedFile>,
     /// Other files that the scan was asked for; their contents are not examined. [`scan`] asks for JSON Canvas documents.
     pub(crate) attachments: Vec<NotePath>,
-    /// Markdown files and folders that were skipped, each with a reason.
+    /// Files of notes and folders that were skipped, each with a reason.
     pub skipped: Vec<SkippedEntry>,
     /// True if a file is reachable by several paths, through links or Unicode spellings.
     ///
@@ -161,7 +175,7 @@ pub fn scan(root: &Path, options: &ScanOptions, area: &ScanArea) -> Result<ScanR
     scan_files(root, options, area, is_canvas)
 }
 
-/// Returns the paths of the files in the vault at `root` that `is_wanted` accepts and no rule excludes. The predicate is not asked about Markdown files.
+/// Returns the paths of the files in the vault at `root` that `is_wanted` accepts and no rule excludes. The predicate is not asked about files of notes.
 pub(crate) fn attachments(
     root: &Path,
     options: &ScanOptions,
@@ -170,10 +184,10 @@ pub(crate) fn attachments(
     Ok(scan_files(root, options, &ScanArea::WHOLE, is_wanted)?.attachments)
 }
 
-/// Returns true for the files that a scan lists besides the Markdown files.
+/// Returns true for the files that a scan lists besides the notes.
 type FileKind = fn(&Path) -> bool;
 
-/// Scans `area` for Markdown files, and lists the files that `is_wanted` accepts.
+/// Scans `area` for files of notes, and lists the files that `is_wanted` accepts.
 fn scan_files(
     root: &Path,
     options: &ScanOptions,
@@ -185,7 +199,7 @@ fn scan_files(
     while !level.is_empty() {
         let mut inner = Vec::new();
         for folders in level.chunks(FOLDERS_AT_ONCE) {
-            for (folder, listing) in folders.iter().zip(list(folders, is_wanted)) {
+            for (folder, listing) in folders.iter().zip(list(folders, options, is_wanted)) {
                 match listing.and_then(|listing| walk.folder(folder, listing)) {
                     Ok(folders) => inner.extend(folders),
                     Err(source) if folder.path == walk.root => {
@@ -360,21 +374,21 @@ impl FolderEntry {
     }
 
     /// Returns the kind of the entry, following links, with as few system calls as possible.
-    fn inspect(&self, is_wanted: FileKind) -> std::io::Result<EntryKind> {
-        let is_markdown = is_markdown(&self.path);
+    fn inspect(&self, options: &ScanOptions, is_wanted: FileKind) -> std::io::Result<EntryKind> {
+        let is_note = is_note(&self.path, &options.other_files);
         let other = |is_file: bool| {
             if is_file && is_wanted(&self.path) { EntryKind::Attachment } else { EntryKind::Other }
         };
         match self.kind {
             Some(kind) if kind.is_dir() => return Ok(EntryKind::Folder),
-            Some(kind) if !kind.is_symlink() && !is_markdown => return Ok(other(kind.is_file())),
+            Some(kind) if !kind.is_symlink() && !is_note => return Ok(other(kind.is_file())),
             Some(_) | None => {}
         }
         let facts = self.path.metadata()?;
         Ok(if facts.is_dir() {
             EntryKind::Folder
-        } else if is_markdown {
-            EntryKind::Markdown {
+        } else if is_note {
+            EntryKind::Note {
                 facts: file_facts(&facts),
                 is_regular: facts.is_file(),
                 has_other_names: has_other_names(&facts),
@@ -388,7 +402,7 @@ impl FolderEntry {
 /// The kind of an entry.
 enum EntryKind {
     Folder,
-    Markdown { facts: FileMetadata, is_regular: bool, has_other_names: bool },
+    Note { facts: FileMetadata, is_regular: bool, has_other_names: bool },
     Attachment,
     Other,
 }
@@ -396,12 +410,13 @@ enum EntryKind {
 /// Lists `folders` and reads the metadata of their entries, in parallel if there are many.
 fn list(
     folders: &[PendingFolder],
+    options: &ScanOptions,
     is_wanted: FileKind,
 ) -> Vec<std::io::Result<(FolderListing, Vec<std::io::Result<EntryKind>>)>> {
     let listings = on_all_cores(folders, PendingFolder::list);
     let names: Vec<&FolderEntry> =
         listings.iter().flatten().flat_map(|listing| &listing.names).collect();
-    let mut kinds = on_all_cores(&names, |entry| entry.inspect(is_wanted)).into_iter();
+    let mut kinds = on_all_cores(&names, |entry| entry.inspect(options, is_wanted)).into_iter();
     let mut with_kinds = |listing: FolderListing| {
         let kinds = kinds.by_ref().take(listing.names.len()).collect();
         (listing, kinds)
@@ -443,6 +458,7 @@ struct VaultWalk {
     include: Gitignore,
     exclude: Gitignore,
     max_file_bytes: u64,
+    other_files: Vec<NoteKind>,
     /// Canonical folders that were entered through a link.
     linked: HashSet<PathBuf>,
     found: BTreeMap<NotePath, ScannedFile>,
@@ -459,6 +475,7 @@ impl VaultWalk {
             include: globs(&root, &options.include)?,
             exclude: globs(&root, &options.exclude)?,
             max_file_bytes: options.max_file_bytes,
+            other_files: options.other_files.clone(),
             linked: HashSet::new(),
             found: BTreeMap::new(),
             attachments: Vec::new(),
@@ -484,7 +501,7 @@ impl VaultWalk {
             if let Some(reason) = hidden(name) {
                 self.leftover_temp_files
                     .extend(name.to_str().is_some_and(is_temp_file).then(|| path.clone()));
-                if let Ok(EntryKind::Folder | EntryKind::Markdown { .. }) = kind {
+                if let Ok(EntryKind::Folder | EntryKind::Note { .. }) = kind {
                     let is_dir = matches!(kind, Ok(EntryKind::Folder));
                     self.skip(path, is_dir, reason.to_owned(), false);
                 }
@@ -492,13 +509,13 @@ impl VaultWalk {
             }
             match kind {
                 Ok(EntryKind::Folder) => inner.extend(self.enter(folder, entry, rules.as_ref())),
-                Ok(EntryKind::Markdown { facts, is_regular, has_other_names }) => {
+                Ok(EntryKind::Note { facts, is_regular, has_other_names }) => {
                     self.has_path_aliases |= is_link || has_other_names;
                     self.file(entry, facts, is_regular, rules.as_deref());
                 }
                 // It was deleted after the folder was listed, or before it was requested.
                 Err(error) if is_gone(&error) && !is_link => {}
-                Err(error) if is_markdown(path) => {
+                Err(error) if is_note(path, &self.other_files) => {
                     let reason = if is_link {
                         "it is a symbolic link whose target cannot be reached".to_owned()
                     } else {
@@ -708,10 +725,13 @@ fn is_canvas(path: &Path) -> bool {
         .is_some_and(|extension| extension.eq_ignore_ascii_case(canvas_rewrite::EXTENSION))
 }
 
-fn is_markdown(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| {
-        MARKDOWN_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
-    })
+/// Returns true if a file is a note: a Markdown file, or one of the `other` kinds.
+fn is_note(path: &Path, other: &[NoteKind]) -> bool {
+    let has = |extension: &OsStr, kind: &NoteKind| {
+        kind.extensions().iter().any(|known| extension.eq_ignore_ascii_case(known))
+    };
+    let mut kinds = std::iter::once(&NoteKind::Markdown).chain(other);
+    path.extension().is_some_and(|extension| kinds.any(|kind| has(extension, kind)))
 }
 
 /// Returns true if the file has another hard link.

@@ -3,6 +3,7 @@
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use weft_index::Snapshot;
 use weft_index::keyword::is_english;
+use weft_model::NoteKind;
 
 use crate::parse::ParseOptions;
 use crate::scan::{self, ScanArea, ScanOptions, ScannedFile};
@@ -31,7 +32,10 @@ impl LanguageShare {
         let mut files = Vec::new();
         for VaultSettings { root, name: _ } in vaults {
             let found = scan::scan(root, scan, &ScanArea::WHOLE).map(|scanned| scanned.found);
-            files.extend(found.unwrap_or_default().into_iter().map(|file| (root, file)));
+            // The text of PDF files takes too long to extract for a sample.
+            let found = found.unwrap_or_default().into_iter();
+            let found = found.filter(|file| file.path.kind() != NoteKind::Pdf);
+            files.extend(found.map(|file| (root, file)));
         }
         let mut share = Self::default();
         for (root, ScannedFile { file, path, .. }) in spaced(files) {

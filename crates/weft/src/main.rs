@@ -76,6 +76,10 @@ fn outlive_limits() {
 }
 
 fn main() -> ExitCode {
+    // Before anything else: the memory that the process has by then is not limited.
+    if let Some(succeeded) = weft_daemon::run_as_child(std::env::args_os().skip(1)) {
+        return if succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let cli = Cli::read();
     purge_in_background();
     let runtime = match weft_daemon::runtime() {

@@ -18,7 +18,8 @@ use weft_indexer::embed::{
 };
 use weft_indexer::parse::ParseOptions;
 use weft_indexer::scan::{ScanOptions, check_globs};
-use weft_indexer::{DeletionGuardOptions, IndexSettings, WatchOptions};
+use weft_indexer::{DeletionGuardOptions, IndexSettings, PdfSettings, WatchOptions};
+use weft_model::NoteKind;
 use weft_model::settings::Problems;
 use weft_model::text::nfc;
 use weft_model::tokens::CHARACTERS_PER_TOKEN;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub scan: ScanOptions,
     /// Which Markdown dialects are parsed.
     pub parse: ParseOptions,
+    /// Limits of the extraction of text from PDF files.
+    pub pdf: PdfSettings,
     /// How notes are split into chunks.
     pub chunks: ChunkLimits,
     /// Keyword index.
@@ -584,8 +587,9 @@ impl Settings {
             cluster,
             watch,
             deletion_guard,
-            scan: ScanOptions { include, exclude, max_file_bytes: _ },
+            scan: ScanOptions { include, exclude, max_file_bytes: _, other_files },
             parse: _,
+            pdf,
             chunks,
             keyword,
             vector,
@@ -609,6 +613,7 @@ impl Settings {
             ("cluster", cluster.problems()),
             ("watch", watch.problems()),
             ("deletion_guard", deletion_guard.problems()),
+            ("pdf", pdf.problems()),
             ("keyword", keyword.problems()),
             ("vector", vector.problems()),
             ("embedding.remote", embedding.remote.problems()),
@@ -640,6 +645,11 @@ impl Settings {
         problems.read("embedding.remote.url", address(url, "http://localhost:8080/v1"));
         problems.read("scan.include", check_globs(include));
         problems.read("scan.exclude", check_globs(exclude));
+        problems.check(
+            !other_files.contains(&NoteKind::Markdown),
+            "scan.other_files",
+            "Markdown files are always read; name other kinds: \"text\", \"org\", \"pdf\"",
+        );
         let mut names: Vec<String> = vaults.iter().map(Vault::name).collect();
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {

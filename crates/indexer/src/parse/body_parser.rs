@@ -13,7 +13,7 @@ use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEn
 use unicode_normalization::char::is_combining_mark;
 use weft_model::link::INLINE_TYPE;
 use weft_model::text::nfc;
-use weft_model::{Block, Heading, Link, LinkSource, Target, TargetSyntax, fold};
+use weft_model::{Block, Heading, Link, LinkSource, NoteKind, Target, TargetSyntax, fold};
 
 use super::hidden_ranges::{self, Delimiter};
 use super::link_target::{self, Destination, TargetKind};
@@ -49,6 +49,32 @@ pub(super) struct ParsedBody {
     pub(super) open_comment: Option<usize>,
 }
 
+impl ParsedBody {
+    /// Makes the links to PDF files links to notes.
+    pub(super) fn link_pdf_files(&mut self) {
+        let (pdf, others) = std::mem::take(&mut self.files).into_iter().partition(is_pdf);
+        self.files = others;
+        self.links.extend(as_notes(pdf));
+        self.links.sort_by_key(|link| link.span.map(|span| span.start));
+    }
+}
+
+fn is_pdf(link: &Link) -> bool {
+    NoteKind::of(&link.target.name) == Some(NoteKind::Pdf)
+}
+
+/// Returns links to files as links that count if a note has that name.
+fn as_notes(files: Vec<Link>) -> impl Iterator<Item = Link> {
+    files.into_iter().map(|link| {
+        let syntax = if link.target.syntax.is_markdown() {
+            TargetSyntax::MarkdownToFile
+        } else {
+            TargetSyntax::WikilinkToFile
+        };
+        Link { target: Target { syntax, ..link.target }, ..link }
+    })
+}
+
 /// Parses `body` in `dialect`. `O(bytes)`, at any nesting depth.
 pub(super) fn read(body: &str, dialect: Dialect) -> ParsedBody {
     let body = &*nesting_limit::bounded(body);
@@ -72,8 +98,8 @@ pub(super) fn read(body: &str, dialect: Dialect) -> ParsedBody {
 
 /// Returns the links of `text` if it consists only of links, separated by commas or spaces.
 ///
-/// Links whose target cannot be a note are dropped, so the list may be empty.
-pub(super) fn links_only(text: &str, dialect: Dialect) -> Option<Vec<Link>> {
+/// Links whose target cannot be a note are dropped, so the list may be empty. Links to PDF files are kept if `pdf_links` is true.
+pub(super) fn links_only(text: &str, dialect: Dialect, pdf_links: bool) -> Option<Vec<Link>> {
     let text = text.trim();
     if !text.starts_with(['[', '!']) || !text.ends_with([']', ')']) {
         return None;
@@ -92,7 +118,9 @@ pub(super) fn links_only(text: &str, dialect: Dialect) -> Option<Vec<Link>> {
         parser.handle(event, range);
     }
     // A bare `[^1]` or `[text]` is not a link; it produced text above.
-    Some(parser.links.into_iter().map(|found| found.item).collect())
+    let items = |found: Vec<Located<Link>>| found.into_iter().map(|found| found.item);
+    let pdf = items(parser.files).filter(|link| pdf_links && is_pdf(link)).collect();
+    Some(items(parser.links).chain(as_notes(pdf)).collect())
 }
 
 /// An item with its byte range.

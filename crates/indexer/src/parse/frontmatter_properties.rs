@@ -72,7 +72,7 @@ pub(super) fn tags(entries: &[PropertyEntry], keys: &[&str], dialect: Dialect) -
 fn tags_in(value: &Value, dialect: Dialect) -> impl Iterator<Item = &str> {
     let is_list = matches!(value, Value::List(_));
     value.items().iter().filter_map(Value::as_written).flat_map(move |text| {
-        let whole = is_list || body_parser::links_only(text, dialect).is_some();
+        let whole = is_list || body_parser::links_only(text, dialect, false).is_some();
         let parts = text.split(move |c: char| !whole && (c == ',' || c.is_whitespace()));
         parts.map(move |part| tag(part, dialect)).filter(|tag| !tag.is_empty())
     })
@@ -139,19 +139,29 @@ fn scalars<'e>(entries: &'e [PropertyEntry], keys: &[&str]) -> impl Iterator<Ite
         .filter(|text| !text.is_empty())
 }
 
+/// Syntax of links in properties.
+#[derive(Clone, Copy)]
+struct PropertySyntax {
+    dialect: Dialect,
+    /// True if links to PDF files count.
+    pdf_links: bool,
+}
+
 /// Returns the typed links in the order written; those within a map in the order of its keys.
 ///
 /// In Logseq, a tag links to the page of that name if one exists.
 pub(super) fn links(
     entries: &[PropertyEntry],
     dialect: Dialect,
+    pdf_links: bool,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Link> {
+    let syntax = PropertySyntax { dialect, pdf_links };
     let mut links = Vec::new();
     for PropertyEntry { key, value, line } in entries {
         if key.eq_ignore_ascii_case(LINKS) {
             for item in value.items() {
-                list_entry(key, item, dialect, &mut links).unwrap_or_else(|| {
+                list_entry(key, item, syntax, &mut links).unwrap_or_else(|| {
                     let message = "An entry of `links` has no valid `id`, `target` or `to` and was ignored; add one of them.";
                     diagnostics.push(diagnostic(code::LINK_ENTRY, message, Some(line + 1)));
                 });
@@ -159,7 +169,7 @@ pub(super) fn links(
         } else {
             let n_before = links.len();
             for item in value.items() {
-                property(key, item, is_place_key(key), dialect, &mut links);
+                property(key, item, is_place_key(key), syntax, &mut links);
             }
             if dialect == Dialect::Logseq && is_one_of(key, TAGS) {
                 let known: Vec<_> =
@@ -179,23 +189,31 @@ fn is_place_key(key: &str) -> bool {
 /// Adds the links of one property value: a link, a plain string under certain names, or a collection of them. The link type is the innermost key.
 ///
 /// A nested key does not place the note, so a nested place name is not used as a link type. Recursion is bounded by the nesting limit of YAML.
-fn property(kind: &str, item: &Value, tentative: bool, dialect: Dialect, links: &mut Vec<Link>) {
+fn property(
+    kind: &str,
+    item: &Value,
+    tentative: bool,
+    syntax: PropertySyntax,
+    links: &mut Vec<Link>,
+) {
     match item {
-        Value::Text(text) => match body_parser::links_only(text, dialect) {
-            Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
-            None if tentative => links.extend(plain_link(kind, text, TargetSyntax::Tentative)),
-            None => {}
-        },
+        Value::Text(text) => {
+            match body_parser::links_only(text, syntax.dialect, syntax.pdf_links) {
+                Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
+                None if tentative => links.extend(plain_link(kind, text, TargetSyntax::Tentative)),
+                None => {}
+            }
+        }
         Value::Number { text, .. } if tentative => {
             links.extend(plain_link(kind, text, TargetSyntax::Tentative));
         }
         Value::List(items) => {
-            items.iter().for_each(|item| property(kind, item, false, dialect, links));
+            items.iter().for_each(|item| property(kind, item, false, syntax, links));
         }
         Value::Map(map) => {
             for (key, item) in map {
                 let kind = if key.is_empty() || is_place_key(key) { kind } else { key };
-                property(kind, item, false, dialect, links);
+                property(kind, item, false, syntax, links);
             }
         }
         Value::Null | Value::Bool { .. } | Value::Number { .. } => {}
@@ -203,7 +221,12 @@ fn property(kind: &str, item: &Value, tentative: bool, dialect: Dialect, links: 
 }
 
 /// Adds one entry of `links`: a link, a plain string, or a map with a type. `None` if it is invalid.
-fn list_entry(list: &str, item: &Value, dialect: Dialect, links: &mut Vec<Link>) -> Option<()> {
+fn list_entry(
+    list: &str,
+    item: &Value,
+    syntax: PropertySyntax,
+    links: &mut Vec<Link>,
+) -> Option<()> {
     let field = |names: &[&str]| {
         let Value::Map(map) = item else { return None };
         names.iter().find_map(|name| map.get(*name))
@@ -211,7 +234,7 @@ fn list_entry(list: &str, item: &Value, dialect: Dialect, links: &mut Vec<Link>)
     let (kind, target) = match item {
         Value::Map(_) => {
             let kind = field(&["type"]).and_then(Value::as_written);
-            let kind = kind.map(|kind| shown(kind, dialect));
+            let kind = kind.map(|kind| shown(kind, syntax.dialect));
             (kind.filter(|kind| !kind.is_empty()).unwrap_or(list), field(&["id", "target", "to"])?)
         }
         Value::Null
@@ -222,7 +245,7 @@ fn list_entry(list: &str, item: &Value, dialect: Dialect, links: &mut Vec<Link>)
     };
     for target in target.items() {
         let text = target.as_written()?;
-        match body_parser::links_only(text, dialect) {
+        match body_parser::links_only(text, syntax.dialect, syntax.pdf_links) {
             Some(found) => links.extend(found.into_iter().map(|link| typed(kind, link))),
             None => links.extend(plain_link(kind, text, TargetSyntax::Listed)),
         }

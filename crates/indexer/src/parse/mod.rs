@@ -5,6 +5,7 @@
 //!
 //! The body begins after the frontmatter's closing delimiter; without frontmatter, the body is the whole file.
 //! A byte order mark announces the encoding and belongs to neither.
+//! Files of other [kinds](NoteKind) have no frontmatter; the body of an Org file is its text in Markdown. Text of PDF files comes from [`crate::pdf`].
 //!
 //! # Doughnut notebooks
 //!
@@ -30,6 +31,7 @@ mod frontmatter_properties;
 mod hidden_ranges;
 pub(crate) mod link_target;
 pub(crate) mod logseq;
+mod org;
 mod prose_masks;
 #[cfg(test)]
 mod tests;
@@ -44,7 +46,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::{Deserialize, Serialize};
 use weft_model::id::is_folder_note;
 use weft_model::text::{byte_of_char, nfc};
-use weft_model::{Block, Diagnostic, Heading, Link, Note, NotePath, Value, date};
+use weft_model::{Block, Diagnostic, Heading, Link, Note, NoteKind, NotePath, Value, date};
 
 use crate::char_offsets::CharOffsets;
 use code::DiagnosticCode;
@@ -105,6 +107,18 @@ pub mod code {
     pub const OPEN_COMMENT: DiagnosticCode = notice("open-comment");
     /// A long body has no heading that could identify a part of it.
     pub const NO_HEADINGS: DiagnosticCode = notice("no-headings");
+    /// The PDF file is damaged, or is not a PDF file; it has no text.
+    pub const PDF_BROKEN: DiagnosticCode = warning("pdf-broken");
+    /// The PDF file needs a password; it has no text.
+    pub const PDF_ENCRYPTED: DiagnosticCode = warning("pdf-encrypted");
+    /// The pages of the PDF file contain no text, as those of a scanned document.
+    pub const PDF_WITHOUT_TEXT: DiagnosticCode = notice("pdf-without-text");
+    /// Extracting the text exceeded a limit and was stopped; the file has no text.
+    pub const PDF_LIMIT: DiagnosticCode = warning("pdf-limit");
+    /// The PDF file has more pages or text than the limit; the rest is missing.
+    pub const PDF_TRUNCATED: DiagnosticCode = warning("pdf-truncated");
+    /// The text of some pages of the PDF file could not be read.
+    pub const PDF_PAGES: DiagnosticCode = warning("pdf-pages");
 }
 
 /// File stem of a note with children in a Doughnut export; its folder carries the note's name.
@@ -150,6 +164,9 @@ pub struct ParseOptions {
     pub admonitions: bool,
     /// Properties, in any case, whose values are not searched as text: those that configure programs.
     pub unsearched_properties: Vec<String>,
+    /// True if PDF files are notes, so that links lead to them; set from [`ScanOptions`](crate::scan::ScanOptions).
+    #[serde(skip)]
+    pub pdf_links: bool,
 }
 
 impl Default for ParseOptions {
@@ -172,6 +189,7 @@ impl Default for ParseOptions {
             zettel_ids: false,
             admonitions: false,
             unsearched_properties: unsearched.map(str::to_owned).into(),
+            pdf_links: false,
         }
     }
 }
@@ -261,7 +279,20 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         let message = "The file is longer than 4 GiB; only the first 4 GiB were read. Split it into several notes.";
         diagnostics.push(diagnostic(code::TOO_LONG, message, None));
     }
+    let kind = path.kind();
+    if kind == NoteKind::Pdf {
+        let note = Note::plain(path.clone(), path.bare_name().to_owned(), String::new());
+        return ParsedFile { note, diagnostics, files: Vec::new() };
+    }
     let text = text_decoding::decode(&bytes[..bytes.len().min(max_bytes)], &mut diagnostics);
+    if kind != NoteKind::Markdown {
+        let note = if kind == NoteKind::Org {
+            org::parse(path, &text, options)
+        } else {
+            text_note(path, &text, options)
+        };
+        return ParsedFile { note, diagnostics, files: Vec::new() };
+    }
     let (Frontmatter { mut entries, stray_lines }, body) =
         frontmatter_and_body(&text, &mut diagnostics);
     let front_lines = text[..text.len() - body.len()].matches('\n').count();
@@ -281,6 +312,9 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         masked = prose_masks::org_blocks(&masked).into();
     }
     let mut parts = body_parser::read(&masked, dialect);
+    if options.pdf_links {
+        parts.link_pdf_files();
+    }
     if let Some(at) = parts.open_comment {
         let line = front_lines + body[..at].matches('\n').count() + 1;
         let message =
@@ -314,7 +348,8 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         }
     }
 
-    let mut links = frontmatter_properties::links(&entries, dialect, &mut diagnostics);
+    let mut links =
+        frontmatter_properties::links(&entries, dialect, options.pdf_links, &mut diagnostics);
     // Do not count a link twice that is already a property of the page.
     let typed = links.iter().map(|link| link.target.clone()).collect::<HashSet<_>>();
     let in_page_lines = body[page_lines].chars().count();
@@ -383,6 +418,21 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         body: body.to_owned(),
     };
     ParsedFile { note, diagnostics, files: parts.files }
+}
+
+/// Returns the note of a plain text file: its whole text, in which nothing is a link, a tag or a heading.
+fn text_note(path: &NotePath, text: &str, options: &ParseOptions) -> Note {
+    let id = zettel_id(path.file_name()).filter(|_| options.zettel_ids);
+    Note {
+        aliases: id.map(str::to_owned).into_iter().collect(),
+        ..Note::plain(path.clone(), path.bare_name().to_owned(), text.to_owned())
+    }
+}
+
+/// Returns the line of an Org file, from 1, that character `offset` of its note's body comes from.
+pub(crate) fn org_line(text: &str, offset: u32) -> u32 {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    u32::try_from(org::source_line(text, offset) + 1).unwrap_or(u32::MAX)
 }
 
 /// Returns true if the note opts out of the index with `indexed: false`.
@@ -497,7 +547,11 @@ fn without_repeats(names: Vec<String>) -> Vec<String> {
     names.into_iter().filter(|name| !name.is_empty() && known.insert(name.clone())).collect()
 }
 
-fn diagnostic(code: DiagnosticCode, message: impl Into<String>, line: Option<u32>) -> Diagnostic {
+pub(crate) fn diagnostic(
+    code: DiagnosticCode,
+    message: impl Into<String>,
+    line: Option<u32>,
+) -> Diagnostic {
     let DiagnosticCode { name, severity } = code;
     Diagnostic { severity, code: name.to_owned(), message: message.into(), line }
 }

@@ -91,8 +91,12 @@ fn settings_restrict_scanned_files() {
     ]);
     let only = |include: &[&str], exclude: &[&str]| {
         let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-        let options =
-            ScanOptions { include: owned(include), exclude: owned(exclude), max_file_bytes: 4 };
+        let options = ScanOptions {
+            include: owned(include),
+            exclude: owned(exclude),
+            max_file_bytes: 4,
+            ..ScanOptions::default()
+        };
         scan_paths(&root, &options).0
     };
     assert_eq!(only(&[], &[]), ["a/deep/y.md", "b/x.md", "z.md"]);

@@ -3,13 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weft_model::NotePath;
 use weft_model::text::nfc;
+use weft_model::{NoteKind, NotePath};
 
 use super::scan_area::AreaPart;
-use super::{
-    IgnoreRules, NOT_LISTED, PendingFolder, ScanError, ScanOptions, VaultWalk, hidden, is_markdown,
-};
+use super::{IgnoreRules, NOT_LISTED, PendingFolder, ScanError, ScanOptions, VaultWalk, hidden};
 
 /// Why a note cannot be written at a path: one sentence.
 pub type PathProblem = String;
@@ -23,13 +21,27 @@ pub struct WritablePath {
     pub real: PathBuf,
 }
 
-/// Validates `path` as a note's path in a vault: `/` between segments, NFC, a Markdown extension.
+/// Validates `path` as the path of a Markdown file in a vault: `/` between segments, NFC, a Markdown extension.
 pub fn note_path(path: &str) -> Result<NotePath, PathProblem> {
+    path_of_kind(path, NoteKind::Markdown)
+}
+
+/// Validates `path` as the path of a file in a vault: `/` between segments, NFC, an extension of `kind`.
+pub fn path_of_kind(path: &str, kind: NoteKind) -> Result<NotePath, PathProblem> {
     let path = vault_path(path)?;
-    if is_markdown(Path::new(path.as_str())) {
-        Ok(path)
-    } else {
-        Err(format!("`{path}` must end in .md or .markdown"))
+    match NoteKind::of(path.as_str()) {
+        Some(own) if own == kind => Ok(path),
+        Some(other) if kind == NoteKind::Markdown => {
+            let [extension, ..] = other.extensions() else { return Ok(path) };
+            Err(format!(
+                "`{path}` must end in .md or .markdown; files that end in .{extension} are only read"
+            ))
+        }
+        Some(_) | None => {
+            let extensions: Vec<String> =
+                kind.extensions().iter().map(|extension| format!(".{extension}")).collect();
+            Err(format!("`{path}` must end in {}", extensions.join(" or ")))
+        }
     }
 }
 

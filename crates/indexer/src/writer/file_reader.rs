@@ -6,12 +6,13 @@ use std::sync::Arc;
 use weft_index::embedder::Embedder;
 use weft_index::keyword::{EncodedNote, KeywordDocument, KeywordEncoder};
 use weft_index::notes::{FileMetadata, NoteEntry, NoteTable, Spill, VaultId};
-use weft_model::{Chunk, Note, NotePath, TextHash};
+use weft_model::{Chunk, Diagnostic, Note, NoteKind, NotePath, TextHash};
 
 use crate::chunk::{ChunkLimits, chunks};
 use crate::content_hash::{digest_of, hash_of};
 use crate::index_status::FileState;
 use crate::parse::{ParseOptions, is_excluded, parse};
+use crate::pdf::{self, PdfSettings};
 use crate::scan::{ScanError, ScannedFile};
 use crate::shared_status::UnindexedFile;
 use crate::vault_home::VaultHome;
@@ -49,6 +50,7 @@ pub(super) struct FileReader<'a> {
     /// Maximum size of a file in bytes.
     pub(super) max_bytes: u64,
     pub(super) parse: ParseOptions,
+    pub(super) pdf: PdfSettings,
     pub(super) chunks: ChunkLimits,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     /// File that holds note bodies until the next checkpoint; `None` without a store.
@@ -80,7 +82,13 @@ impl FileReader<'_> {
         if !self.full && hash == Some(facts.hash) {
             return FileOutcome::Unchanged(file.path.clone(), facts);
         }
-        let (note, diagnostics) = parse(&file.path, &bytes, &self.parse);
+        let (note, diagnostics) = match self.parse(&file.path, &bytes) {
+            Ok(parsed) => parsed,
+            Err(reason) => {
+                let unindexed = UnindexedFile { state: FileState::Failed, reason, facts };
+                return FileOutcome::NotIndexed(file.path.clone(), unindexed);
+            }
+        };
         if is_excluded(&note) {
             let reason = "its frontmatter says `indexed: false`".to_owned();
             let unindexed = UnindexedFile { state: FileState::Skipped, reason, facts };
@@ -100,6 +108,16 @@ impl FileReader<'_> {
             None => entry,
         };
         FileOutcome::Note(Arc::new(entry), encoded)
+    }
+
+    /// Parses a file; fails if the text of a PDF file cannot be extracted now.
+    fn parse(&self, path: &NotePath, bytes: &[u8]) -> Result<(Note, Vec<Diagnostic>), String> {
+        match path.kind() {
+            NoteKind::Pdf => pdf::read(path, bytes, &self.pdf),
+            NoteKind::Markdown | NoteKind::Text | NoteKind::Org => {
+                Ok(parse(path, bytes, &self.parse))
+            }
+        }
     }
 
     /// Splits a note into chunks; returns none without a model, since nothing is embedded then.

@@ -7,7 +7,7 @@ use weft_model::{NotePath, TextHash};
 
 use super::Writer;
 use super::vault_scans::ScanMode;
-use crate::scan::{ScanArea, ScannedFile, SkippedEntry};
+use crate::scan::{ScanArea, ScanOptions, ScannedFile, SkippedEntry};
 use crate::shared_status::UnindexedFile;
 use crate::{ConfirmedDeletions, IndexError};
 
@@ -30,8 +30,12 @@ pub(super) struct DeletionDecision {
 }
 
 impl MissingNotes {
-    /// Separates notes whose files were `skipped` by a rule from the other missing ones.
-    pub(super) fn new(missing: BTreeMap<NotePath, TextHash>, skipped: &[SkippedEntry]) -> Self {
+    /// Separates notes whose files were `skipped` by a rule, or are of a kind that is not read any more, from the other missing ones.
+    pub(super) fn new(
+        missing: BTreeMap<NotePath, TextHash>,
+        skipped: &[SkippedEntry],
+        options: &ScanOptions,
+    ) -> Self {
         let by_rule: BTreeSet<&str> =
             skipped.iter().filter(|file| !file.failed).map(|file| file.path.as_str()).collect();
         let is_excluded = |path: &str| {
@@ -41,7 +45,7 @@ impl MissingNotes {
         let mut notes =
             Self { lost: HashMap::new(), excluded: Vec::new(), unreadable: BTreeMap::new() };
         for (path, content) in missing.into_iter().rev() {
-            if is_excluded(path.as_str()) {
+            if is_excluded(path.as_str()) || !options.reads(path.kind()) {
                 notes.excluded.push(path);
             } else {
                 notes.lost.entry(content).or_default().push(path);

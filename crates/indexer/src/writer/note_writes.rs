@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, VaultId};
-use weft_model::{Link, NotePath, TextHash};
+use weft_model::{Link, NoteKind, NotePath, TextHash};
 
 use super::interrupted_move::NO_SPACE;
 use super::move_preview::{MovePreview, qualified_path};
@@ -242,7 +242,10 @@ impl Writer {
             );
             return Err(WriteError::Invalid { field: "name", reason });
         }
-        let to = self.file_target(from.at, "to", self.path_in_vault(from.at, "to", to)?)?;
+        let to = self.path_in_vault(from.at, "to", to)?;
+        let to = scan::path_of_kind(to, from.path.kind())
+            .map_err(|reason| WriteError::Invalid { field: "to", reason })?;
+        let to = self.located(from.at, "to", to)?;
         let bytes = self.read_file(&from.path, &from.file)?;
         check_precondition(&from.path, bytes.as_deref(), expected)?;
         let Some(bytes) = bytes else {
@@ -386,7 +389,9 @@ impl Writer {
         let (mut rewrites, mut unchanged) = (Vec::new(), Vec::new());
         for id in preview.affected_notes() {
             let before = &preview.before;
-            let (Some(entry), true) = (before.entry(id), preview.is_in_vault(id)) else {
+            // Links are rewritten in Markdown files only.
+            let entry = before.entry(id).filter(|it| it.note.path.kind() == NoteKind::Markdown);
+            let (Some(entry), true) = (entry, preview.is_in_vault(id)) else {
                 unchanged.extend(preview.broken_links(id));
                 continue;
             };
@@ -644,7 +649,7 @@ impl Writer {
         let at = self.scans.vaults.iter().position(|vault| vault.id == entry.vault);
         let at = at.ok_or(IndexError::Stopped)?;
         self.check_vault_present(at)?;
-        self.file_target(at, "name", entry.note.path.as_str())
+        self.located(at, "name", entry.note.path.clone())
     }
 
     /// Reads the file at `path` in its vault; returns `None` if the file does not exist.

@@ -266,7 +266,8 @@ impl Writer {
         let notes = self.publication.notes();
         let paths = area.paths();
         self.scans.vaults[at].set_canvases(&paths, attachments);
-        let missing = MissingNotes::new(self.missing_from(id, &notes, &paths, &found), &skipped);
+        let missing = self.missing_from(id, &notes, &paths, &found);
+        let missing = MissingNotes::new(missing, &skipped, &self.settings.scan);
         let mut unindexed: BTreeMap<String, UnindexedFile> =
             skipped.into_iter().map(unindexed_of_skipped).collect();
         let changed = self.changed_files(id, &notes, &found, mode, &mut unindexed);
@@ -353,6 +354,7 @@ impl Writer {
             root,
             max_bytes: self.settings.scan.max_file_bytes,
             parse: self.settings.parse.clone(),
+            pdf: self.settings.pdf,
             chunks: self.settings.chunks,
             embedder: self.vectors.embedder().cloned(),
             spill: self.persistence.store().map(Store::spill),

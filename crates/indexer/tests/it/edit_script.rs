@@ -40,6 +40,8 @@ const PATHS: &[&str] = &[
     "bog/root.md",
     "bog/moss.fern.md",
     "bog/Moss.fern.peat.md",
+    "bog/plan.org",
+    "Plan.org",
 ];
 
 const FOLDERS: &[&str] = &["bog", "bog/deep", "fen", "Bog", "marsh"];
@@ -68,6 +70,8 @@ const NAMES: &[&str] = &[
     "/moss",
     "README",
     "moss.fern",
+    "plan.org",
+    "notes.txt",
 ];
 
 const WORDS: &[&str] = &[

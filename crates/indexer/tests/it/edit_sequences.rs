@@ -3,6 +3,7 @@
 //! Each sequence has its own vault and ends with a comparison of everything that can be queried.
 //! A quarter of the sequences pause halfway, so that their files are old enough to be skipped by the next scan.
 //! A fifth start as Dendron vaults, and vaults change to and from Dendron at random.
+//! In a quarter, text and Org files are notes at first, and vaults change that at random.
 //! In a third, few missing notes are enough for the mass-deletion guard to keep them until the deletion is confirmed.
 //!
 //! `WEFT_SEQUENCE` selects the sequence with this number alone; `WEFT_HISTORIES` sets the number of long sequences on disk.
@@ -17,10 +18,12 @@ use weft_engine::{Engine, EngineSettings, Filter, SearchMode, SearchRequest};
 use weft_index::embedder::Embedder;
 use weft_index::keyword::KeywordSettings;
 use weft_indexer::parse::ParseOptions;
+use weft_indexer::scan::ScanOptions;
 use weft_indexer::{
     DeletionGuardOptions, IndexSettings, Indexer, Rescan, VaultSettings, VaultStatus, WatchOptions,
     WatchState,
 };
+use weft_model::NoteKind;
 
 use crate::edit_script::EditScript;
 use crate::fixtures::{FakeEmbedder, settle};
@@ -35,6 +38,9 @@ const MAX_STEPS: usize = 40;
 /// Number of comparisons of a long sequence, and maximum number of steps between two of them.
 const N_COMPARISONS: usize = 100;
 const MAX_STEPS_BETWEEN: usize = 8;
+
+/// Kinds of files besides Markdown in some vaults.
+const OTHER_FILES: [NoteKind; 2] = [NoteKind::Text, NoteKind::Org];
 
 /// Maximum time for reported changes to be indexed.
 const MAX_DELAY: Duration = Duration::from_secs(30);
@@ -150,6 +156,10 @@ impl IndexedVault {
             },
             deletion_guard,
             parse: ParseOptions { dendron: number.is_multiple_of(5), ..ParseOptions::default() },
+            scan: ScanOptions {
+                other_files: if number % 4 == 1 { OTHER_FILES.into() } else { Vec::new() },
+                ..ScanOptions::default()
+            },
             ..IndexSettings::default()
         };
         let (script, embedder) = (EditScript::new(number), FakeEmbedder::new());
@@ -180,6 +190,11 @@ impl IndexedVault {
                 script.log(format_args!("restart"));
                 let toggles_dendron = script.chance(8);
                 self.settings.parse.dendron ^= toggles_dendron;
+                if script.chance(8) {
+                    let other_files = &mut self.settings.scan.other_files;
+                    *other_files =
+                        if other_files.is_empty() { OTHER_FILES.into() } else { Vec::new() };
+                }
                 self.stop();
                 self.start();
             }

@@ -13,5 +13,6 @@ mod hostile_inputs;
 mod live_updates;
 mod model_migration;
 mod note_writes;
+mod other_files;
 mod rescans;
 mod vault_home;
