@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use weft_graph::HalfEdge;
 use weft_index::Snapshot;
 use weft_index::notes::{Facets, NoteSummary};
-use weft_model::{NoteId, NoteSet, Stop, Value, date, fold};
+use weft_model::{NoteId, NoteKind, NoteSet, Stop, Value, date, fold};
 
 use crate::{EngineError, Warning, WarningCode, note_by_name};
 pub(crate) use filter_matches::{FilterCache, FilterMatches, filter_cache};
@@ -46,6 +46,8 @@ pub struct Filter {
     pub within: Vec<(String, u32)>,
     /// Notes to exclude.
     pub excluded: Vec<String>,
+    /// Kinds of notes; any of them.
+    pub kinds: Vec<NoteKind>,
 }
 
 impl Filter {
@@ -113,7 +115,7 @@ impl Filter {
         named.filter_map(warning).collect()
     }
 
-    /// Returns a warning for each path, tag, type and property that no note matches, and one for dates if no note has a date: probably typing errors. `O(notes)` for each.
+    /// Returns a warning for each path, tag, type, kind and property that no note matches, and one for dates if no note has a date: probably typing errors. `O(notes)` for each.
     ///
     /// Also reports [ignored parts](Self::ignored_fragments) of named notes.
     ///
@@ -159,6 +161,13 @@ impl Filter {
                 warn(format!("no note has the type `{kind}`"));
             }
         }
+        for kind in &self.kinds {
+            if has_none(Self { kinds: vec![*kind], ..Self::default() })? {
+                warn(format!(
+                    "no note is of the kind `{kind}`; the setting `scan.other_files` enables kinds"
+                ));
+            }
+        }
         if passing.is_empty() {
             for tag in &self.tags {
                 if has_none(Self { tags: vec![tag.clone()], ..Self::default() })? {
@@ -194,6 +203,7 @@ struct CompiledFilter {
     /// Notes that satisfy a condition on links, with the field of the condition.
     linked: Vec<(&'static str, HashSet<NoteId>)>,
     excluded: HashSet<NoteId>,
+    kinds: Vec<NoteKind>,
 }
 
 impl CompiledFilter {
@@ -266,15 +276,21 @@ impl CompiledFilter {
             before: moment("filter.before", filter.before.as_deref())?,
             linked,
             excluded,
+            kinds: filter.kinds.clone(),
         })
     }
 
     fn passes(&self, snapshot: &Snapshot, id: NoteId) -> bool {
         let passes_summary = || {
             let summary = snapshot.notes.summary(id);
-            summary.is_some_and(|summary| self.passes_vault(&summary) && self.passes_path(&summary))
+            summary.is_some_and(|summary| {
+                self.passes_vault(&summary)
+                    && self.passes_kind(&summary)
+                    && self.passes_path(&summary)
+            })
         };
-        let needs_summary = !self.vaults.is_empty() || !self.paths.is_empty();
+        let needs_summary =
+            !(self.vaults.is_empty() && self.paths.is_empty() && self.kinds.is_empty());
         let needs_facets = self.needs_facets();
         self.linked.iter().all(|(_, notes)| notes.contains(&id))
             && !self.excluded.contains(&id)
@@ -308,6 +324,7 @@ impl CompiledFilter {
             ("linked_from", is_linked("linked_from")),
             ("within", is_linked("within")),
             ("excluded", !self.excluded.contains(&id)),
+            ("kinds", by_summary(Self::passes_kind)),
         ];
         fields.into_iter().filter_map(|(field, passes)| (!passes).then_some(field)).collect()
     }
@@ -342,6 +359,11 @@ impl CompiledFilter {
         }
         let folded = fold(summary.path);
         self.paths.iter().any(|wanted| wanted.passes(summary.vault, summary.path, &folded))
+    }
+
+    fn passes_kind(&self, summary: &NoteSummary<'_>) -> bool {
+        let kind = NoteKind::of(summary.path).unwrap_or_default();
+        self.kinds.is_empty() || self.kinds.contains(&kind)
     }
 
     fn passes_tags(&self, facets: &Facets<'_>) -> bool {

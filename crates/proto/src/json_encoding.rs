@@ -10,9 +10,9 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use crate::noteweft::v1::{
     BudgetUnit, ChangeSource, Citations, Comparison, Connection, ContextMode, ContextOrder,
     Direction, EdgeSource, FileState, FixReason, Limit, LinkChangeKind, LinkSource, MissReason,
-    NoteChangeKind, NotePart, OmissionReason, OpenWith, Origin, PackingProfile, PassageOutcome,
-    Phase, Profile, Relation, RelationSet, Rendering, SearchMode, Severity, SiblingKind,
-    WatchState,
+    NoteChangeKind, NoteKind, NotePart, OmissionReason, OpenWith, Origin, PackingProfile,
+    PassageOutcome, Phase, Profile, Relation, RelationSet, Rendering, SearchMode, Severity,
+    SiblingKind, WatchState,
 };
 
 /// An enum of the contract.
@@ -52,6 +52,7 @@ json_names! {
     MissReason "MISS_REASON_" lower,
     SiblingKind "SIBLING_KIND_" lower,
     NoteChangeKind "NOTE_CHANGE_KIND_" lower,
+    NoteKind "NOTE_KIND_" lower,
     NotePart "NOTE_PART_" lower,
     Origin "ORIGIN_" lower,
     ChangeSource "CHANGE_SOURCE_" lower,
@@ -167,6 +168,7 @@ mod tests {
             score: 1.0,
             signals: Some(Signals { similarity: 0.1, ..Signals::default() }),
             origin: Origin::Expanded.into(),
+            kind: NoteKind::Pdf.into(),
             ..Hit::default()
         };
         let answer = SearchResponse { hits: vec![hit], generation: 7, ..SearchResponse::default() };
@@ -177,7 +179,7 @@ mod tests {
                 r#""signals":{"similarity":0.1,"centrality":0.0,"activation":0.0,"relevance":0.0},"#,
                 r#""contributions":null,"vector_score":0.0,"keyword_score":0.0,"#,
                 r#""origin":"expanded","via":null,"embedding_current":false,"snippets":[],"#,
-                r#""name_score":0.0,"connection":null,"explanation":null}],"#,
+                r#""name_score":0.0,"connection":null,"explanation":null,"kind":"pdf"}],"#,
                 r#""generation":7,"truncated":false,"warnings":[],"fanout_limited":[],"explanation":null}"#
             )
         );

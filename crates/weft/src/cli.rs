@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use weft_proto::noteweft::v1::{Filter, PropertyMatch, Rendering, SearchMode, Within};
+use weft_proto::noteweft::v1::{Filter, NoteKind, PropertyMatch, Rendering, SearchMode, Within};
 
 use crate::bench::BenchArgs;
 use crate::cluster::{ClusterCommand, CollectionArgs, PullArgs, PushArgs};
@@ -522,6 +522,9 @@ pub(crate) struct FilterArgs {
     /// Only notes of this type; if repeated, of any of the types.
     #[arg(long, value_name = "TYPE")]
     note_type: Vec<String>,
+    /// Only notes of this kind: markdown, text, org or pdf; if repeated, of any of the kinds.
+    #[arg(long, value_name = "KIND", value_parser = note_kind)]
+    kind: Vec<NoteKind>,
     /// Only notes with a property that compares by =, !=, <, <=, > or >=, as number, date or text; if repeated, all must hold. A note without the property does not pass.
     #[arg(long = "where", value_name = "KEY=VALUE")]
     property: Vec<PropertyMatch>,
@@ -551,6 +554,7 @@ impl From<FilterArgs> for Filter {
             path,
             tag,
             note_type,
+            kind,
             property,
             after,
             before,
@@ -571,8 +575,15 @@ impl From<FilterArgs> for Filter {
             linked_from,
             within: within.into_iter().map(|(note, hops)| Within { note, hops }).collect(),
             excluded: exclude,
+            kinds: kind.into_iter().map(i32::from).collect(),
         }
     }
+}
+
+fn note_kind(text: &str) -> Result<NoteKind, String> {
+    let found = NoteKind::from_str_name(&format!("NOTE_KIND_{}", text.to_uppercase()));
+    let found = found.filter(|kind| *kind != NoteKind::Unspecified);
+    found.ok_or_else(|| "expected markdown, text, org or pdf".to_owned())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use weft_proto::rename_field;
 
 /// Fields and the flags that set them; if one field is a prefix of another, the longer one comes first.
-const FLAGS: [(&str, &str); 63] = [
+const FLAGS: [(&str, &str); 64] = [
     ("as_of", "--as-of"),
     ("min_generation", "--min-generation"),
     ("filter.paths", "--path"),
     ("filter.tags", "--tag"),
     ("filter.types", "--note-type"),
+    ("filter.kinds", "--kind"),
     ("filter.properties", "--where"),
     ("filter.after", "--after"),
     ("filter.before", "--before"),

@@ -3,8 +3,8 @@
 use weft_graph::walk::records::{EdgeRecord, Field, NoteRecord, RecordHeader, records};
 use weft_model::Chars;
 use weft_proto::noteweft::v1::{
-    Direction, EdgeFilter, EdgeSource, Filter, PathCosts, PathRequest, PathResponse, TreeRequest,
-    TreeResponse, WalkEdge, WalkNode, Within,
+    Direction, EdgeFilter, EdgeSource, Filter, NoteKind, PathCosts, PathRequest, PathResponse,
+    TreeRequest, TreeResponse, WalkEdge, WalkNode, Within,
 };
 
 /// Fields of a header, named like the flags.
@@ -84,11 +84,13 @@ fn filter_fields(filter: &Filter) -> Fields {
         linked_from,
         within,
         excluded,
+        kinds: _,
     } = filter;
     let mut fields = texts("vault", vaults);
     fields.extend(texts("path", paths));
     fields.extend(texts("tag", tags));
     fields.extend(texts("note_type", types));
+    fields.extend(filter.kinds().map(|kind| ("kind", Field::Word(kind_name(kind)))));
     fields.extend(properties.iter().map(|wanted| text("where", &wanted.to_string())));
     fields.extend(after.iter().map(|date| text("after", date)));
     fields.extend(before.iter().map(|date| text("before", date)));
@@ -98,6 +100,10 @@ fn filter_fields(filter: &Filter) -> Fields {
     fields.extend(within.iter().map(near));
     fields.extend(texts("exclude", excluded));
     fields
+}
+
+fn kind_name(kind: NoteKind) -> String {
+    kind.as_str_name().trim_start_matches("NOTE_KIND_").to_lowercase()
 }
 
 fn texts(name: &'static str, values: &[String]) -> Fields {

@@ -18,7 +18,7 @@ pub(crate) mod write;
 
 use tonic::Status;
 use weft_engine as engine;
-use weft_model::LinkSource;
+use weft_model::{LinkSource, NoteKind};
 use weft_proto::noteweft::v1 as wire;
 
 use crate::status::invalid;
@@ -49,6 +49,7 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
         linked_from,
         within,
         excluded,
+        kinds,
     } = filter.unwrap_or_default();
     if let Some(place) = within.iter().find(|place| place.hops == 0) {
         let reason = format!("`{}`: must be at least 1 hop", place.note);
@@ -69,7 +70,31 @@ pub(crate) fn filter(filter: Option<wire::Filter>) -> Result<engine::Filter, Sta
             .map(|wire::Within { note, hops }| Ok((named("filter.within.note", note)?, hops)))
             .collect::<Result<_, Status>>()?,
         excluded: all_named("filter.excluded", excluded)?,
+        kinds: kinds.into_iter().map(note_kind).collect::<Result<_, _>>()?,
     })
+}
+
+fn note_kind(number: i32) -> Result<NoteKind, Status> {
+    match wire::NoteKind::try_from(number) {
+        Ok(wire::NoteKind::Markdown) => Ok(NoteKind::Markdown),
+        Ok(wire::NoteKind::Text) => Ok(NoteKind::Text),
+        Ok(wire::NoteKind::Org) => Ok(NoteKind::Org),
+        Ok(wire::NoteKind::Pdf) => Ok(NoteKind::Pdf),
+        Ok(wire::NoteKind::Unspecified) | Err(_) => {
+            Err(invalid("filter.kinds", &format!("{number} is not a valid kind of notes")))
+        }
+    }
+}
+
+/// Returns the kind of the note at `path`, as the number of the contract.
+fn kind_of(path: &str) -> i32 {
+    match NoteKind::of(path).unwrap_or_default() {
+        NoteKind::Markdown => wire::NoteKind::Markdown,
+        NoteKind::Text => wire::NoteKind::Text,
+        NoteKind::Org => wire::NoteKind::Org,
+        NoteKind::Pdf => wire::NoteKind::Pdf,
+    }
+    .into()
 }
 
 /// Converts the warnings of an answer.

@@ -10,7 +10,7 @@ use weft_indexer::FilePosition;
 use weft_model::{Span, Value};
 use weft_proto::noteweft::v1 as wire;
 
-use super::{count, filter, open_links, size, source};
+use super::{count, filter, kind_of, open_links, size, source};
 use crate::config::NoteOpener;
 use crate::status::invalid;
 
@@ -119,6 +119,7 @@ pub(crate) fn note_response(answer: engine::NoteAnswer) -> wire::GetNoteResponse
     });
     wire::GetNoteResponse {
         uri: uri.to_string(),
+        kind: kind_of(&path),
         vault,
         path,
         title,
@@ -192,7 +193,15 @@ pub(crate) fn place_response(
 
 pub(super) fn summary(note: engine::ListedNote) -> wire::NoteSummary {
     let engine::ListedNote { uri, vault, path, title, note_type, tags } = note;
-    wire::NoteSummary { uri: uri.to_string(), vault, path, title, r#type: note_type, tags }
+    wire::NoteSummary {
+        uri: uri.to_string(),
+        kind: kind_of(&path),
+        vault,
+        path,
+        title,
+        r#type: note_type,
+        tags,
+    }
 }
 
 pub(super) fn reference(note: engine::NoteRef) -> wire::NoteRef {

@@ -7,7 +7,7 @@ use weft_engine as engine;
 use weft_model::Uri;
 use weft_proto::noteweft::v1 as wire;
 
-use super::{filter, size};
+use super::{filter, kind_of, size};
 use crate::status::invalid;
 
 /// Default number of hits.
@@ -171,6 +171,7 @@ pub(super) fn hit(hit: engine::Hit, weights: Option<engine::ScoreWeights>) -> wi
     };
     wire::Hit {
         uri: uri.to_string(),
+        kind: kind_of(&path),
         path,
         vault,
         title,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_index::Snapshot;
 use weft_index::notes::VaultId;
 use weft_model::text::{byte_of_char, folds_to};
-use weft_model::{NoteId, Span, TextHash, fold};
+use weft_model::{NoteId, NoteKind, Span, TextHash, fold};
 
 use super::linkable_text::linkable_ranges;
 use super::{
@@ -357,7 +357,13 @@ impl Engine {
         let found = match cache.get(snapshot.generation, &key) {
             Some(found) => found,
             None => {
-                let ids: Vec<NoteId> = passing_notes(&snapshot, &passing).collect();
+                // Links can be written into Markdown files only.
+                let is_markdown = |id: &NoteId| {
+                    let summary = snapshot.notes.summary(*id);
+                    summary.is_some_and(|it| NoteKind::of(it.path) == Some(NoteKind::Markdown))
+                };
+                let ids = passing_notes(&snapshot, &passing).filter(is_markdown);
+                let ids: Vec<NoteId> = ids.collect();
                 let found = Arc::new(self.find_mentions(&snapshot, &ids)?);
                 cache.insert(snapshot.generation, key, Arc::clone(&found));
                 found

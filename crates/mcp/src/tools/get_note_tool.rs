@@ -12,7 +12,7 @@ use weft_model::escape::one_line;
 use weft_proto::noteweft::v1::{GetNoteRequest, GetNoteResponse, Heading, LinkView, Span};
 
 use super::ToolRequest;
-use super::shared_arguments::{BUDGET_RANGE, NoteArgument, TitledNote, TokenBudget};
+use super::shared_arguments::{BUDGET_RANGE, NoteArgument, TitledNote, TokenBudget, format_name};
 use crate::bounded_arguments::{BoundedNumber, BoundedText};
 use crate::output_text::{self, OutputWarning};
 use crate::service_clients::Clients;
@@ -53,6 +53,9 @@ pub(super) struct GetNoteOutput {
     path: String,
     /// Hash of its file, for `write_note`.
     hash: String,
+    /// Kind of its file, unless it is Markdown: `text`, `org` or `pdf`.
+    #[serde(rename = "kind", skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
     /// Its type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
@@ -192,6 +195,7 @@ impl GetNoteOutput {
             same_name,
             section,
             warnings,
+            kind,
         } = answer;
         let (links, backlinks) = (distinct(links), distinct(backlinks));
         let length = body.chars().count();
@@ -219,6 +223,7 @@ impl GetNoteOutput {
             same_name: same_name.into_iter().take(limit).map(TitledNote::from).collect(),
             path,
             hash,
+            format: format_name(kind),
             kind: r#type,
             tag_count: tags.len(),
             tags: tags.into_iter().take(limit).collect(),
@@ -268,6 +273,7 @@ impl Display for GetNoteOutput {
             same_name_count,
             path,
             hash,
+            format: _,
             kind,
             tags,
             tag_count,

@@ -11,7 +11,7 @@ use weft_proto::noteweft::v1::{
 };
 
 use super::ToolRequest;
-use super::shared_arguments::{NoteFilter, TitledNote};
+use super::shared_arguments::{NoteFilter, TitledNote, format_name};
 use crate::bounded_arguments::{BoundedNumber, BoundedText, object};
 use crate::output_text;
 use crate::service_clients::Clients;
@@ -61,6 +61,9 @@ struct ListEntry {
     name: TitledNote,
     /// Its path within the folder of notes.
     path: String,
+    /// Kind of its file, unless it is Markdown: `text`, `org` or `pdf`.
+    #[serde(rename = "kind", skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
     /// Its type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
@@ -100,11 +103,12 @@ impl From<ListNotesResponse> for ListNotesOutput {
     fn from(answer: ListNotesResponse) -> Self {
         let ListNotesResponse { notes, next_page_token, total, generation, warnings } = answer;
         let row = |note: NoteSummary| {
-            let NoteSummary { uri, vault: _, path, title, r#type: kind, tags } = note;
+            let NoteSummary { uri, vault: _, path, title, r#type, tags, kind } = note;
             ListEntry {
                 name: TitledNote::new(uri, &title),
                 path,
-                kind,
+                format: format_name(kind),
+                kind: r#type,
                 tag_count: tags.len(),
                 tags: tags.into_iter().take(MAX_NAMED_TAGS).collect(),
             }
@@ -127,7 +131,7 @@ impl Display for ListNotesOutput {
         if *is_vault_empty {
             return f.write_str(output_text::NO_NOTES);
         }
-        for ListEntry { name, path, kind, tags, tag_count } in notes {
+        for ListEntry { name, path, format: _, kind, tags, tag_count } in notes {
             write!(f, "- {name}, {}", one_line(path))?;
             if let Some(kind) = kind {
                 write!(f, ", type {}", output_text::line(kind))?;

@@ -9,7 +9,7 @@ use weft_model::escape::{self, one_line};
 use weft_proto::noteweft::v1::{SearchRequest, SearchResponse, Snippet};
 
 use super::ToolRequest;
-use super::shared_arguments::{NoteFilter, TitledNote, TokenBudget, is_index_empty};
+use super::shared_arguments::{NoteFilter, TitledNote, TokenBudget, format_name, is_index_empty};
 use crate::bounded_arguments::{BoundedNumber, BoundedText, object};
 use crate::output_text;
 use crate::service_clients::Clients;
@@ -62,6 +62,9 @@ struct FoundNote {
     name: TitledNote,
     /// Its path within the folder of notes.
     path: String,
+    /// Kind of its file, unless it is Markdown: `text`, `org` or `pdf`.
+    #[serde(rename = "kind", skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
     /// Its score, 0 to 1.
     score: f64,
     /// The higher-ranked note that led to this one by a link or shared rare terms, if any.
@@ -139,6 +142,7 @@ impl SearchOutput {
             FoundNote {
                 name: TitledNote::new(hit.uri, &hit.title),
                 path: hit.path,
+                format: format_name(hit.kind),
                 score: (hit.score * 1000.0).round() / 1000.0,
                 via: hit.via,
                 passages,
@@ -175,7 +179,7 @@ impl Display for SearchOutput {
         if notes.is_empty() {
             return f.write_str(output_text::NOTHING_FOUND);
         }
-        for (at, FoundNote { name, path, score, via, passages }) in (1..).zip(notes) {
+        for (at, FoundNote { name, path, format: _, score, via, passages }) in (1..).zip(notes) {
             write!(f, "{at}. {name}, {}, score {score:.2}", one_line(path))?;
             match via {
                 Some(via) => writeln!(f, ", via `{}`", one_line(via))?,

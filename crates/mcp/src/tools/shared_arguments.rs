@@ -36,6 +36,9 @@ pub(super) struct NoteFilter {
     /// Types of notes, as in their frontmatter; a note must have one of them.
     #[serde(default)]
     types: BoundedList<FilterText, 0, 20>,
+    /// Kinds of files; a note must be of one of them. All but `markdown` must be enabled in the settings.
+    #[serde(default)]
+    kinds: BoundedList<NoteFormat, 0, 4>,
     /// Comparisons of frontmatter properties, such as `status=open`, `priority>=2` or `due<2024-05-01`, with `=`, `!=`, `<`, `<=`, `>` or `>=`; a note must satisfy all of them.
     #[serde(default, rename = "where")]
     properties: BoundedList<PropertyFilter, 0, 20>,
@@ -92,6 +95,7 @@ impl From<NoteFilter> for wire::Filter {
             paths,
             tags,
             types,
+            kinds,
             properties,
             after,
             before,
@@ -103,6 +107,7 @@ impl From<NoteFilter> for wire::Filter {
             paths: paths.into(),
             tags: tags.into(),
             types: types.into(),
+            kinds: kinds.0.into_iter().map(i32::from).collect(),
             properties: properties.0.into_iter().map(|PropertyFilter(wanted)| wanted).collect(),
             after: after.map(|BoundedText(date)| date),
             before: before.map(|BoundedText(date)| date),
@@ -111,6 +116,39 @@ impl From<NoteFilter> for wire::Filter {
             within: within.0.into_iter().map(wire::Within::from).collect(),
             ..Self::default()
         }
+    }
+}
+
+/// Kind of a note's file. Without comments at its values, so that the schema stays short.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(description = "Kind of a note's file.")]
+#[serde(rename_all = "lowercase")]
+pub(super) enum NoteFormat {
+    Markdown,
+    Text,
+    Org,
+    Pdf,
+}
+
+impl From<NoteFormat> for i32 {
+    fn from(kind: NoteFormat) -> Self {
+        match kind {
+            NoteFormat::Markdown => wire::NoteKind::Markdown,
+            NoteFormat::Text => wire::NoteKind::Text,
+            NoteFormat::Org => wire::NoteKind::Org,
+            NoteFormat::Pdf => wire::NoteKind::Pdf,
+        }
+        .into()
+    }
+}
+
+/// Returns the kind of a note's file as an output names it; `None` for Markdown, the usual kind.
+pub(super) fn format_name(kind: i32) -> Option<&'static str> {
+    match wire::NoteKind::try_from(kind) {
+        Ok(wire::NoteKind::Text) => Some("text"),
+        Ok(wire::NoteKind::Org) => Some("org"),
+        Ok(wire::NoteKind::Pdf) => Some("pdf"),
+        Ok(wire::NoteKind::Markdown | wire::NoteKind::Unspecified) | Err(_) => None,
     }
 }
 

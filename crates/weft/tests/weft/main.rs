@@ -10,6 +10,8 @@ mod mcp;
 mod open;
 #[cfg(unix)]
 mod operations;
+#[cfg(unix)]
+mod other_files;
 mod ranking;
 mod walk;
 mod write;
@@ -243,6 +245,7 @@ fn json_output_is_one_object_with_every_field() {
             "embedding_current",
             "explanation",
             "keyword_score",
+            "kind",
             "name_score",
             "origin",
             "path",
