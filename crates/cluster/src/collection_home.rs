@@ -16,7 +16,7 @@ use weft_indexer::{
     ChangeError, ChangeLog, FileMove, FileWatcher, OnChange, TextVectors, VaultHome, VaultLocation,
     WatchOptions,
 };
-use weft_model::{NotePath, TextHash};
+use weft_model::{NoteKind, NotePath, TextHash};
 
 use crate::{
     ClusterError, Collection, Commit, CommitError, EmbeddingJob, Expected, FileChange, NewContent,
@@ -100,6 +100,9 @@ impl CollectionHome {
         let files = self.collection.files(&vault, self.pinned(), paths.as_deref());
         let mut listed = ScanResult::default();
         for file in files.map_err(failed)? {
+            if !options.reads(NoteKind::of(&file.path).unwrap_or_default()) {
+                continue;
+            }
             let (size, max) = (file.size, options.max_file_bytes);
             if size > max {
                 let reason = format!("its {size} bytes exceed `scan.max_file_bytes` = {max}");

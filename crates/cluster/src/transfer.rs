@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use weft_indexer::scan::{self, ScanArea, ScanError, ScanOptions};
 use weft_indexer::{DeletionGuardOptions, hash_of};
-use weft_model::TextHash;
+use weft_model::{NoteKind, TextHash};
 
 use crate::{
     ClusterError, Collection, Commit, CommitError, Expected, FileChange, LoggedFile, NewContent,
@@ -168,8 +168,9 @@ impl Collection {
             let texts: HashMap<TextHash, Vec<u8>> = self.blobs(&hashes)?.into_iter().collect();
             for file in files {
                 // A path that leads out of the folder is not written.
-                let path =
-                    scan::note_path(&file.path).map_err(|reason| TransferError::Path { reason })?;
+                let kind = NoteKind::of(&file.path).unwrap_or_default();
+                let path = scan::path_of_kind(&file.path, kind)
+                    .map_err(|reason| TransferError::Path { reason })?;
                 let Some(bytes) = texts.get(&file.hash) else {
                     let reason = format!("the text of `{path}` is missing");
                     let place = self.database.place().to_owned();
