@@ -88,7 +88,7 @@ pub enum TransferError {
         n_notes: usize,
     },
     /// The collection has no vault of this name.
-    #[error("the collection has no vault `{vault}`; its vaults: {}", known.join(", "))]
+    #[error("the collection has no vault `{vault}`; name one with --name: {}", known.join(", "))]
     UnknownVault {
         /// The name.
         vault: String,

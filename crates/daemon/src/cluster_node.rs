@@ -16,7 +16,7 @@ use crate::open_error::OpenVaultsError;
 use crate::paths::Paths;
 
 /// Settings that answers depend on, besides the model. All nodes must have the same ones.
-const SHARED_SETTINGS: [&str; 15] = [
+const SHARED_SETTINGS: [&str; 17] = [
     "parse.",
     "chunks.",
     "keyword.",
@@ -32,6 +32,8 @@ const SHARED_SETTINGS: [&str; 15] = [
     "rerank.passages",
     "rerank.text_chars",
     "scan.max_file_bytes",
+    "scan.other_files",
+    "pdf.",
 ];
 
 /// A collection to serve, and the place of its index.

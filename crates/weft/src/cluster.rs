@@ -17,9 +17,6 @@ use crate::commands::{aside, render};
 use crate::failure::Failure;
 use crate::print;
 
-/// Name of the vault that `init` creates by default.
-const DEFAULT_VAULT: &str = "notes";
-
 /// A collection and its database.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CollectionArgs {
@@ -47,11 +44,11 @@ impl CollectionArgs {
 /// A command on a collection.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
-    /// Create the tables, the collection and its vaults, as far as they are missing; after an upgrade, update the tables.
+    /// Create the tables and the collection, as far as they are missing; after an upgrade, update the tables.
     Init {
         #[command(flatten)]
         collection: CollectionArgs,
-        /// Name of a vault to create; repeatable [default: notes].
+        /// Name of a vault to create; repeatable. `weft push` creates vaults as well.
         #[arg(long, value_name = "NAME")]
         name: Vec<String>,
         /// Forget the settings that nodes must share, so that the next node to start sets them. Stop all nodes first.
@@ -114,7 +111,7 @@ pub(crate) struct PullArgs {
     /// New or empty folder.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Vault of the collection [default: the folder's name].
+    /// Vault of the collection [default: its only vault, or the one with the folder's name].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }
@@ -213,10 +210,6 @@ fn execute(command: ClusterCommand, global: &Global) -> Result<String, Failure> 
             let (config, database) = connect(&collection, global)?;
             database.migrate()?;
             let names: Vec<&str> = name.iter().map(String::as_str).collect();
-            let is_new = || {
-                !Collection::names(&database).is_ok_and(|names| names.contains(&own_name(&config)))
-            };
-            let names = if names.is_empty() && is_new() { vec![DEFAULT_VAULT] } else { names };
             let collection = Collection::create(&database, &named(&config)?, &names)?;
             if reset_settings {
                 collection.clear_settings()?;
@@ -296,7 +289,11 @@ fn push_folder(args: PushArgs, global: &Global) -> Result<String, Failure> {
 fn pull_folder(args: PullArgs, global: &Global) -> Result<String, Failure> {
     let PullArgs { collection, folder, name } = args;
     let (collection, _) = open(&collection, global)?;
-    let vault = vault_name(name, &folder)?;
+    let mut vaults = collection.vaults(collection.head()?)?;
+    let vault = match name {
+        None if vaults.len() == 1 => vaults.remove(0),
+        name => vault_name(name, &folder)?,
+    };
     let PullReport { generation, n_notes, n_bytes } = collection.pull(&vault, &folder)?;
     let summary = PullSummary { vault, folder, generation, notes: n_notes, bytes: n_bytes };
     render(global.format, &summary, print::pulled)
