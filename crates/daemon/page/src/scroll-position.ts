@@ -11,6 +11,9 @@ const positions: Record<string, number> = JSON.parse(sessionStorage.getItem(KEY)
 /** Maximum time until a page reaches its former length, in milliseconds; its parts send their own requests after it is shown. */
 const RESTORE_TIMEOUT = DEADLINE;
 
+/** Time without a change of the page's length after which an earlier entry counts as restored, in milliseconds: its parts arrive one after the other. */
+const RESTORED_AFTER = 1000;
+
 /** Returns the id of the current history entry; a new entry gets an id and starts at the top. */
 function entryId(): string {
   const known: unknown = history.state?.step;
@@ -33,11 +36,15 @@ function recordPosition(): void {
   if (navigation === undefined && !settling) positions[current] = scrollY;
 }
 
-/** Scrolls to `goal` as soon as the page is long enough, unless the user scrolls first. */
+/** Scrolls to `goal` as soon as the page is long enough, and again while parts of it arrive, unless the user scrolls first. */
 function settle(): void {
+  let restored: ReturnType<typeof setTimeout> | undefined;
   const restore = () => {
+    clearTimeout(restored);
     scrollTo(0, goal);
-    if (Math.abs(scrollY - goal) < 1) stop();
+    if (Math.abs(scrollY - goal) >= 1) return;
+    if (goal === 0) stop();
+    else restored = setTimeout(() => stop(), RESTORED_AFTER);
   };
   const grown = new ResizeObserver(restore);
   const late = setTimeout(() => stop(), RESTORE_TIMEOUT);
@@ -47,6 +54,7 @@ function settle(): void {
     settling = false;
     grown.disconnect();
     clearTimeout(late);
+    clearTimeout(restored);
     for (const input of inputs) removeEventListener(input, stop);
   };
   for (const input of inputs) addEventListener(input, stop, { once: true, passive: true });

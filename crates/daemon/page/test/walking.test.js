@@ -67,6 +67,8 @@ test("going back to the hits restores the selected hit, its position and open de
     await scrolledTo(page, 0);
     await page.goBack();
     await page.locator(".hit").nth(20).waitFor();
+    // Facets arrive after the hits, and move them.
+    await page.locator(".facets").waitFor();
     await scrolledTo(page, before);
     assert.equal(await page.locator(".hit[aria-current] .head > a").textContent(), title);
     assert.equal(await page.locator(".hit .parts").count(), 1);
