@@ -326,10 +326,6 @@ fn connect(args: &CollectionArgs, global: &Global) -> Result<(Config, Arc<Databa
     Ok((config, database))
 }
 
-fn own_name(config: &Config) -> String {
-    config.settings.cluster.collection.clone().unwrap_or_default()
-}
-
 /// Returns the name of the collection; fails if none is given.
 fn named(config: &Config) -> Result<String, Failure> {
     config.settings.cluster.collection.clone().ok_or_else(|| {
