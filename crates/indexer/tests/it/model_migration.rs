@@ -157,6 +157,9 @@ fn panic_in_next_model_is_reported_and_current_model_keeps_serving() {
     let error = status.next.unwrap().error.unwrap();
     assert!(error.contains("the present model continues to serve"), "{error}");
     settle(&indexer);
+    // A failed migration ends the wait, even if the present model is not done yet.
+    until(&indexer, |status| status.n_vectors_pending == 0);
+    settle(&indexer);
     assert_eq!(uris(&search(&indexer, "soft green shade", SearchMode::Vector))[0], "moss");
 }
 
