@@ -54,7 +54,7 @@ pub fn file_position(
 
 /// Returns the line and the column of character `offset` of a note's body, from 1; the beginning if the file is not UTF-8.
 ///
-/// Of an Org file, whose body differs from the file within lines, the beginning of the line. A PDF file has no lines.
+/// The position in an Org file is the beginning of the line, because its body differs from the file within lines. A PDF file has no lines.
 fn line_and_column(path: &NotePath, bytes: &[u8], offset: u32) -> (u32, u32) {
     let kind = path.kind();
     if let (NoteKind::Org, Ok(text)) = (kind, str::from_utf8(bytes)) {
