@@ -214,20 +214,9 @@ mod tests {
         ];
         for (name, path, aliases, uri, expected) in cases {
             let note = Note {
-                path: NotePath::new(path),
                 claimed_uri: uri.map(str::to_owned),
-                title: "Key words for use".to_owned(),
                 aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
-                tags: Vec::new(),
-                note_type: None,
-                properties: BTreeMap::new(),
-                searched_texts: Vec::new(),
-                order: None,
-                headings: Vec::new(),
-                blocks: Vec::new(),
-                dendron: false,
-                links: Vec::new(),
-                body: String::new(),
+                ..Note::plain(NotePath::new(path), "Key words for use".to_owned(), String::new())
             };
             let entry = NoteEntry::new(VaultId(0), note, Vec::new(), FileMetadata::default(), 1);
             assert_eq!(entry.other_names(), expected, "{name}");

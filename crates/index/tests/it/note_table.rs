@@ -23,22 +23,7 @@ fn table() -> NoteTable {
 }
 
 pub(crate) fn note(path: &str) -> Note {
-    Note {
-        path: NotePath::new(path),
-        claimed_uri: None,
-        title: path.into(),
-        aliases: Vec::new(),
-        tags: Vec::new(),
-        note_type: None,
-        properties: BTreeMap::new(),
-        searched_texts: Vec::new(),
-        order: None,
-        headings: Vec::new(),
-        blocks: Vec::new(),
-        dendron: false,
-        links: Vec::new(),
-        body: String::new(),
-    }
+    Note::plain(NotePath::new(path), path.into(), String::new())
 }
 
 fn link(kind: &str, name: &str, syntax: TargetSyntax) -> Link {
