@@ -8,14 +8,8 @@ use std::time::Duration;
 
 use weft_index::embedder::ModelIdentity;
 use weft_index::notes::FileMetadata;
-use weft_indexer::scan::{
-    PathProblem, ScanArea, ScanError, ScanOptions, ScanResult, ScannedFile, SkippedEntry,
-    WritablePath,
-};
-use weft_indexer::{
-    ChangeError, ChangeLog, FileMove, FileWatcher, OnChange, TextVectors, VaultHome, VaultLocation,
-    WatchOptions,
-};
+use weft_indexer::scan::{ScanArea, ScanError, ScanOptions, ScanResult, ScannedFile, SkippedEntry};
+use weft_indexer::{ChangeError, ChangeLog, FileMove, TextVectors, VaultHome, VaultLocation};
 use weft_model::{NoteKind, NotePath, TextHash};
 
 use crate::{
@@ -154,25 +148,6 @@ impl VaultHome for CollectionHome {
             return Err(ScanError::TooLong { path: file.to_owned(), max_bytes });
         }
         Ok(bytes)
-    }
-
-    fn watch(
-        &self,
-        _root: &Path,
-        _options: &WatchOptions,
-        _on_change: OnChange,
-    ) -> (FileWatcher, Option<String>) {
-        (FileWatcher::default(), None)
-    }
-
-    fn writable(
-        &self,
-        root: &Path,
-        _options: &ScanOptions,
-        path: &NotePath,
-    ) -> Result<Result<WritablePath, PathProblem>, ScanError> {
-        let named = root.join(path.as_str());
-        Ok(Ok(WritablePath { real: named.clone(), named }))
     }
 
     fn content(&self, file: &Path) -> io::Result<Option<Vec<u8>>> {

@@ -48,20 +48,31 @@ pub trait VaultHome: Debug + Send + Sync {
     fn read(&self, root: &Path, file: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanError>;
 
     /// Reports changes from now on until the watcher is dropped, and returns a notice for users if that is not possible as the options ask.
+    ///
+    /// By default nothing is reported: changes of a home with a [log](ChangeLog) arrive by it.
     fn watch(
         &self,
         root: &Path,
         options: &WatchOptions,
         on_change: OnChange,
-    ) -> (FileWatcher, Option<String>);
+    ) -> (FileWatcher, Option<String>) {
+        let _ = (root, options, on_change);
+        (FileWatcher::default(), None)
+    }
 
     /// Returns the file for `path`, existing or not, if a listing would contain it; the inner error states why it would not.
+    ///
+    /// By default every path is writable and no file has a second one.
     fn writable(
         &self,
         root: &Path,
         options: &ScanOptions,
         path: &NotePath,
-    ) -> Result<Result<WritablePath, PathProblem>, ScanError>;
+    ) -> Result<Result<WritablePath, PathProblem>, ScanError> {
+        let _ = options;
+        let named = root.join(path.as_str());
+        Ok(Ok(WritablePath { real: named.clone(), named }))
+    }
 
     /// Returns the present bytes of a writable file; `None` if it does not exist.
     fn content(&self, file: &Path) -> io::Result<Option<Vec<u8>>>;

@@ -8,13 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use weft_engine::SearchMode;
 use weft_index::embedder::Embedder;
 use weft_index::notes::FileMetadata;
-use weft_indexer::scan::{
-    PathProblem, ScanArea, ScanError, ScanOptions, ScanResult, ScannedFile, WritablePath,
-};
+use weft_indexer::scan::{ScanArea, ScanError, ScanOptions, ScanResult, ScannedFile};
 use weft_indexer::{
-    ChangeError, FileMove, FileWatcher, IndexSettings, Indexer, OnChange, Precondition, Rescan,
-    RewrittenLinks, VaultHome, VaultLocation, VaultSettings, WatchOptions, WriteContent,
-    WriteError, WriteRequest, hash_of,
+    ChangeError, FileMove, IndexSettings, Indexer, Precondition, Rescan, RewrittenLinks, VaultHome,
+    VaultLocation, VaultSettings, WriteContent, WriteError, WriteRequest, hash_of,
 };
 use weft_model::{NotePath, TextHash};
 
@@ -75,25 +72,6 @@ impl VaultHome for Memory {
     fn read(&self, _root: &Path, file: &Path, _max_bytes: u64) -> Result<Vec<u8>, ScanError> {
         let missing = || ScanError::NoFile { path: file.to_owned() };
         self.lock().get(file).cloned().ok_or_else(missing)
-    }
-
-    fn watch(
-        &self,
-        _root: &Path,
-        _options: &WatchOptions,
-        _on_change: OnChange,
-    ) -> (FileWatcher, Option<String>) {
-        (FileWatcher::default(), None)
-    }
-
-    fn writable(
-        &self,
-        root: &Path,
-        _options: &ScanOptions,
-        path: &NotePath,
-    ) -> Result<Result<WritablePath, PathProblem>, ScanError> {
-        let named = root.join(path.as_str());
-        Ok(Ok(WritablePath { real: named.clone(), named }))
     }
 
     fn content(&self, file: &Path) -> io::Result<Option<Vec<u8>>> {
