@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memmem;
+
 use crate::text::{CharCounter, Span};
 
 /// Minimum length in bytes of a line of base64; encoders write 60, 64 or 76.
@@ -118,9 +120,10 @@ fn without(text: &str, ranges: &[Range<usize>]) -> String {
 
 /// Returns `data:` addresses: a media type or `;base64`, a comma, and everything up to a space, a bracket, or the quotation mark in front of it.
 fn data_addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    const SCHEME: &str = "data:";
     let mut end = 0;
-    text.match_indices("data:").filter_map(move |(start, scheme)| {
-        let rest = &text[start + scheme.len()..];
+    memmem::find_iter(text.as_bytes(), SCHEME).filter_map(move |start| {
+        let rest = &text[start + SCHEME.len()..];
         let quote = text[..start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
         let ends =
             |c: char| c.is_whitespace() || matches!(c, ')' | '>' | '`' | ']') || quote == Some(c);
@@ -133,15 +136,15 @@ fn data_addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
             return None;
         }
         let n_bytes = rest[comma..].find(ends).unwrap_or(rest.len() - comma);
-        end = start + scheme.len() + comma + n_bytes;
+        end = start + SCHEME.len() + comma + n_bytes;
         Some(start..end)
     })
 }
 
 /// Returns the contents of compressed code blocks.
 fn compressed_blocks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    text.match_indices(COMPRESSED_BLOCK).map(|(at, opening)| {
-        let start = at + opening.len();
+    memmem::find_iter(text.as_bytes(), COMPRESSED_BLOCK).map(|at| {
+        let start = at + COMPRESSED_BLOCK.len();
         let n_bytes = text[start..].find("```").unwrap_or(text.len() - start);
         start..start + n_bytes
     })
@@ -166,7 +169,7 @@ fn base64(text: &str) -> Vec<Range<usize>> {
             block = (run.clone(), 1);
         }
         // Every run of a line's length contains one of the examined positions.
-        at = (at + MIN_LINE / 2).max(run.end);
+        at = (at + MIN_LINE).max(run.end);
     }
     found.extend(long_block(bytes, &block));
     found
@@ -190,14 +193,27 @@ fn long_block(bytes: &[u8], (range, n_lines): &(Range<usize>, usize)) -> Option<
 /// Returns the run of base64 letters around `at` that starts at `from` or later; an empty range if `at` is not in such a run.
 fn run_around(bytes: &[u8], from: usize, at: usize) -> Range<usize> {
     let at = at.max(from);
-    let before = bytes[from..at].iter().rev().take_while(|byte| is_of_base64(**byte)).count();
     let after = bytes[at..].iter().take_while(|byte| is_of_base64(**byte)).count();
-    if after == 0 { at..at } else { at - before..at + after }
+    if after == 0 {
+        return at..at;
+    }
+    let before = bytes[from..at].iter().rev().take_while(|byte| is_of_base64(**byte)).count();
+    at - before..at + after
 }
 
 /// Returns true for the letters of base64 and its form for addresses, and for the padding.
 const fn is_of_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+    const LETTERS: [bool; 256] = {
+        let mut letters = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 128 {
+            let is_sign = matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+            letters[byte as usize] = byte.is_ascii_alphanumeric() || is_sign;
+            byte += 1;
+        }
+        letters
+    };
+    LETTERS[byte as usize]
 }
 
 /// Returns true if letters of base64 are mixed as in encoded data, unlike in words, paths and hashes.
