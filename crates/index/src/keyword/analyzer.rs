@@ -287,6 +287,7 @@ impl Analyzer {
 }
 
 /// Passes a word without parts to `sink` unless it is empty after normalization. Returns the next position.
+#[inline]
 fn emit_word(
     entry: CachedToken,
     terms: &TermInterner,

@@ -9,8 +9,10 @@ use super::word_folding::{push_folded, push_lower};
 /// Maximum length of a word in bytes that has exact forms.
 const MAX_BYTES: usize = 64;
 
-/// Signs that begin a name: `.NET`, `$HOME`, `@home`. A `#` begins a tag, which has a field of its own.
-const SIGNS: &[u8] = b".$@%&^~";
+/// Returns true for signs that begin a name: `.NET`, `$HOME`, `@home`. A `#` begins a tag, which has a field of its own.
+const fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'.' | b'$' | b'@' | b'%' | b'&' | b'^' | b'~')
+}
 
 /// Characters before a sign that begins a name, apart from spaces.
 const BEFORE_SIGNS: &[char] =
@@ -27,7 +29,7 @@ pub(super) fn exact_forms(text: &str, token: &Token<'_>, mut sink: impl FnMut(&s
     if !matches!(token.kind, TokenKind::Word | TokenKind::Stop) || word.len() > MAX_BYTES {
         return;
     }
-    if token.start > 0 && SIGNS.contains(&text.as_bytes()[token.start - 1]) {
+    if token.start > 0 && is_sign(text.as_bytes()[token.start - 1]) {
         signed_form(text, token, &mut sink);
     }
     if !word.is_ascii() {

@@ -1,8 +1,10 @@
 //! Encoder: converts a note into the fields and terms the index stores.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use compact_str::CompactString;
+use foldhash::fast::RandomState;
 use weft_model::id::folder_of;
 use weft_model::{BodyPassage, Link, LinkPlaces, Note, passages};
 
@@ -96,10 +98,10 @@ impl KeywordEncoder {
         buffer.clear();
         analyzer.shrink_caches();
         terms.clear();
-        let mut exact: BTreeMap<String, usize> = BTreeMap::new();
+        let mut exact: HashMap<CompactString, usize, RandomState> = HashMap::default();
         let mut count_exact = |form: &str| match exact.get_mut(form) {
             Some(n) => *n += 1,
-            None => drop(exact.insert(form.to_owned(), 1)),
+            None => drop(exact.insert(form.into(), 1)),
         };
         for part in [note.title].into_iter().chain(note.aliases.iter().copied()) {
             analyzer.analyze(part, language, |token| {
@@ -111,11 +113,11 @@ impl KeywordEncoder {
         }
         let lists = link_lists(note);
         let mut marks = PassageMarks::new(&note.passages, &lists);
-        let text = body.text();
+        let (text, mut places) = (body.text(), body.places());
         analyzer.analyze(text, language, |token| {
             length += u64::from(token.kind == TokenKind::Word);
             exact_forms(text, &token, &mut count_exact);
-            let written = body.written(token.start..token.end);
+            let written = places.of(token.start..token.end);
             marks.pass(&token, written.clone(), buffer.position(token.position));
             let next = lists.partition_point(|list| list.end <= written.start);
             let is_listed = lists.get(next).is_some_and(|list| list.start <= written.start);
@@ -176,6 +178,8 @@ impl KeywordEncoder {
             buffer.end_field(analyzer, terms);
             terms.end_field(field);
         }
+        let mut exact = Vec::from_iter(exact);
+        exact.sort_unstable();
         for (form, n) in exact {
             terms.push(&form, &vec![0; n]);
         }

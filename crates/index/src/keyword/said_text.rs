@@ -169,27 +169,54 @@ impl<'t> SaidText<'t> {
         &self.asides
     }
 
+    /// Returns a reader of the places in the written text.
+    pub(super) fn places(&self) -> WrittenPlaces<'_> {
+        WrittenPlaces { parts: &self.parts, at: 0 }
+    }
+}
+
+/// Finds the places in the written text of ranges of the said text. Each is searched from the previous one on, so ranges in text order take `O(parts)` in total.
+pub(super) struct WrittenPlaces<'s> {
+    parts: &'s [SaidPart],
+    /// Index of the part of the previous range.
+    at: usize,
+}
+
+impl WrittenPlaces<'_> {
     /// Returns the range of the written text that says `said`, a range that is not empty.
-    pub(super) fn written(&self, said: Range<usize>) -> Range<usize> {
+    #[inline]
+    pub(super) fn of(&mut self, said: Range<usize>) -> Range<usize> {
         if self.parts.is_empty() {
             return said;
         }
-        let place = |at: usize| {
-            let idx = self.parts.partition_point(|part| part.end <= at);
-            let part = &self.parts[idx.min(self.parts.len() - 1)];
-            let start = idx.checked_sub(1).map_or(0, |before| self.parts[before].end);
-            (part, start)
-        };
+        self.at = self.part_of(said.start);
+        let (first, start) = self.part(self.at);
         let is_copy = |part: &SaidPart, start: usize| part.end - start == part.written.len();
-        let (first, start) = place(said.start);
         let from = if is_copy(first, start) { said.start - start } else { 0 };
-        let (last, last_start) = place(said.end - 1);
+        let (last, last_start) = self.part(self.part_of(said.end - 1));
         let to = if is_copy(last, last_start) {
             last.written.start + said.end - last_start
         } else {
             last.written.end
         };
         first.written.start + from..to
+    }
+
+    /// Returns a part with its start in the said text.
+    fn part(&self, at: usize) -> (&SaidPart, usize) {
+        (&self.parts[at], at.checked_sub(1).map_or(0, |before| self.parts[before].end))
+    }
+
+    /// Returns the index of the part that contains `byte`, or of the last part.
+    fn part_of(&self, byte: usize) -> usize {
+        let mut at = self.at;
+        while at > 0 && self.parts[at - 1].end > byte {
+            at -= 1;
+        }
+        while at + 1 < self.parts.len() && self.parts[at].end <= byte {
+            at += 1;
+        }
+        at
     }
 }
 
@@ -711,7 +738,7 @@ mod tests {
         for (name, shown) in all {
             let written = format!("a&{name};b");
             assert_eq!(said(&written), format!("a{shown}b"), "{name}");
-            let place = SaidText::of(&written).written(1..1 + shown.len());
+            let place = SaidText::of(&written).places().of(1..1 + shown.len());
             assert_eq!(&written[place], format!("&{name};"), "{name}");
             let displayed = weft_model::displayed_text(&written, 0..written.len());
             let is_space = shown.chars().all(char::is_whitespace);
@@ -757,7 +784,7 @@ mod tests {
             ("bs", "b]]s"),
         ] {
             let start = said.text().find(word).unwrap();
-            let place = said.written(start..start + word.len());
+            let place = said.places().of(start..start + word.len());
             assert_eq!(&written[place], expected, "{word}");
         }
     }
@@ -782,7 +809,7 @@ mod tests {
                 said.text().char_indices().map(|(at, _)| at).chain([said.text().len()]).collect();
             let mut last = 0;
             for pair in places.windows(2) {
-                let place = said.written(pair[0]..pair[1]);
+                let place = said.places().of(pair[0]..pair[1]);
                 prop_assert!(place.start <= place.end && last <= place.start);
                 prop_assert!(written.get(place.clone()).is_some());
                 last = place.start;

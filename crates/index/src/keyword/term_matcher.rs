@@ -53,8 +53,9 @@ impl<'q> TermMatcher<'q> {
             });
         }
         let mut rest = found_aside.into_iter().peekable();
+        let mut places = said.places();
         self.find_in(analyzer, said.text(), language, |word_idx, range| {
-            let range = said.written(range);
+            let range = places.of(range);
             while let Some((word_idx, range)) = rest.next_if(|(_, it)| it.start < range.start) {
                 sink(word_idx, range);
             }
