@@ -5,11 +5,13 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
-use weft_index::keyword::{KeywordQuery, Language, TermMatcher};
+use weft_index::keyword::{
+    KeywordError, KeywordQuery, KeywordReader, Language, PassageWords, TermMatcher,
+};
 use weft_index::notes::NoteEntry;
 use weft_model::encoded_data::encoded_data;
 use weft_model::text::{CharCounter, byte_of_char};
-use weft_model::{BodyDisplay, DisplayedText, Heading, Span, Stop, is_link_definition};
+use weft_model::{BodyDisplay, DisplayedText, Heading, NoteId, Span, Stop, is_link_definition};
 
 use crate::analyzer_pool::AnalyzerPool;
 
@@ -31,6 +33,9 @@ pub struct Snippet {
 /// Maximum number of bytes searched for matches at once. A longer body is searched in its best chunk, or in consecutive parts up to the first match.
 const MAX_SEARCHED_BYTES: usize = 256 << 10;
 
+/// Maximum number of passages searched for matches per requested snippet. A passage of the greatest weight may have its words too far apart for one snippet.
+const PASSAGES_PER_SNIPPET: usize = 3;
+
 /// A word of the query in a body.
 struct Match {
     start: usize,
@@ -40,6 +45,7 @@ struct Match {
 
 /// Cuts the snippets of one query.
 pub(crate) struct Cutter<'q> {
+    query: &'q KeywordQuery,
     sought: TermMatcher<'q>,
     /// Weight of each word of the query.
     weights: Vec<f64>,
@@ -61,25 +67,42 @@ impl<'q> Cutter<'q> {
         stop: &'q Stop,
     ) -> Self {
         let weights = query.terms().iter().map(|term| term.idf.max(f64::EPSILON)).collect();
-        Self { sought: query.term_matcher(), weights, analyzers, n, chars, stop }
+        Self { query, sought: query.term_matcher(), weights, analyzers, n, chars, stop }
+    }
+
+    /// Returns the passages of each of `notes` with the words of the query in them; none if no snippets are wanted.
+    pub(crate) fn words(
+        &self,
+        keyword: &KeywordReader,
+        notes: &[NoteId],
+    ) -> Result<Vec<Vec<PassageWords>>, KeywordError> {
+        if self.n == 0 {
+            return Ok(vec![Vec::new(); notes.len()]);
+        }
+        keyword.passage_words(self.query, notes)
     }
 
     /// Returns the best parts of a note's body, in text order.
     ///
     /// The weight of a part is the sum of the weights of the distinct query words in it.
+    /// `words` are the passages of the note with the words of the query in them; only those of the greatest weight are searched, unless none contains a word.
     /// Without a match, returns the head of the best chunk, or of the body.
     pub(crate) fn snippets(
         &self,
         entry: &NoteEntry,
         language: Language,
         best_chunk: Option<Span>,
+        words: &[PassageWords],
     ) -> Vec<Snippet> {
         if self.n == 0 {
             return Vec::new();
         }
         let body: &str = &entry.body;
         let best = best_chunk.map_or(0..body.len(), |span| span.bytes(body));
-        let found = if best_chunk.is_some() && body.len() > MAX_SEARCHED_BYTES {
+        let regions = self.regions(body, best_chunk, words);
+        let found = if !regions.is_empty() {
+            regions.into_iter().flat_map(|at| self.matches(body, at, language)).collect()
+        } else if best_chunk.is_some() && body.len() > MAX_SEARCHED_BYTES {
             self.matches(body, best.clone(), language)
         } else {
             let mut pieces =
@@ -95,6 +118,50 @@ impl<'q> Cutter<'q> {
         let windows =
             if windows.is_empty() { vec![head(body, best.start, self.chars)] } else { windows };
         shown(entry, &found, windows)
+    }
+
+    /// Returns the parts of `body` to search for matches, in text order: the passages of the greatest weight, each with as much of the following text as a snippet may show. Empty if no passage contains a word of the query.
+    fn regions(
+        &self,
+        body: &str,
+        best_chunk: Option<Span>,
+        words: &[PassageWords],
+    ) -> Vec<Range<usize>> {
+        let is_best = |at: usize| {
+            let Span { start, end } = words[at].span;
+            best_chunk.is_some_and(|chunk| chunk.start < end && start < chunk.end)
+        };
+        let mut chosen: Vec<usize> =
+            (0..words.len()).filter(|at| words[*at].weight > 0.0).collect();
+        chosen.sort_by(|a, b| {
+            let by_weight = words[*b].weight.total_cmp(&words[*a].weight);
+            by_weight.then_with(|| is_best(*b).cmp(&is_best(*a)))
+        });
+        chosen.truncate(PASSAGES_PER_SNIPPET * self.n);
+        chosen.sort_unstable();
+        let mut regions: Vec<Range<usize>> = Vec::with_capacity(chosen.len());
+        let (mut byte, mut char) = (0, 0);
+        let mut byte_at = |at: u32| {
+            byte += byte_of_char(&body[byte..], at.saturating_sub(char) as usize);
+            char = char.max(at);
+            byte
+        };
+        let mut end_char = 0;
+        for at in chosen {
+            let reach = words[at].span.end as usize + self.chars;
+            let n_shown = words[at..].partition_point(|it| (it.span.start as usize) < reach);
+            let Some(end) = words[at..][..n_shown].last().map(|last| last.span.end) else {
+                continue;
+            };
+            if let Some(last) = regions.last_mut().filter(|_| words[at].span.start <= end_char) {
+                last.end = byte_at(end);
+            } else {
+                let start = byte_at(words[at].span.start);
+                regions.push(start..byte_at(end));
+            }
+            end_char = end;
+        }
+        regions
     }
 
     /// Returns the words of the query in `region` of `body`, in text order.

@@ -92,7 +92,7 @@ pub(super) fn lifts(
     if settings.topics.siblings_activate && !disabled_signals.links {
         by_topics = topic_connections(query, pool, seed_ids, settings, &mut fanout_limited);
     }
-    let best_passages = query.best_passages(seed_ids)?;
+    query.read_best_passages(pool, seed_ids)?;
     let mut by_topics = by_topics.into_iter();
     for (rank, seed_id) in seed_ids.iter().enumerate() {
         stop.check()?;
@@ -110,7 +110,7 @@ pub(super) fn lifts(
             && settings.bridge.shared_words
             && !disabled_signals.shared_words
         {
-            words = kinships(query, *seed_id, best_passages.get(seed_id), analyzers, &mut own)?;
+            words = kinships(query, *seed_id, pool.best_passage(*seed_id), analyzers, &mut own)?;
         }
         seed.words.clone_from(&words.terms);
         seeds.push(seed);
@@ -126,7 +126,7 @@ pub(super) fn lifts(
     let covers = Covers::new(query, ids)?;
     let weights: Vec<f64> = query.words.terms().iter().map(|term| term.weight()).collect();
     let sources = seed_ids.iter().zip(shared_words).map(|(id, words)| {
-        let passage = best_passages.get(id).map(|passage| &*passage.covers);
+        let passage = pool.best_passage(*id).map(|passage| &*passage.covers);
         let remainder = Remainder::new(&weights, passage.unwrap_or_else(|| covers.of(*id)));
         let (similarity, degree) = (pool.similarity(*id), graph.degrees(*id).both);
         Source { id: *id, similarity, degree, weight, remainder, words }
@@ -146,7 +146,7 @@ pub(super) fn lifts(
         }
     }
     stop.check()?;
-    read_passages(query, &sources, &mut reached)?;
+    read_passages(query, pool, &sources, &mut reached)?;
     query.expand(pool, reached.iter().map(|reached| reached.id))?;
 
     // In the order of the seeds, so that of equal lifts the one from the better hit is kept.
@@ -238,6 +238,7 @@ struct LiftedPassage {
 /// Reads the passages of the long notes among those most strongly reached: each shares words and answers the remainder on its own, because another may be about something else.
 fn read_passages(
     query: &PreparedQuery<'_>,
+    pool: &mut CandidatePool,
     sources: &[Source],
     reached: &mut [Reached],
 ) -> Result<(), EngineError> {
@@ -256,6 +257,7 @@ fn read_passages(
     ids.sort_unstable();
     ids.dedup();
     let known = query.own_evidence(&ids)?;
+    pool.add_best_passages(&known);
     for (seed_idx, source) in sources.iter().enumerate() {
         let of_seed = read.iter().copied().filter(|at| reached[*at].seed_idx == seed_idx);
         let of_seed: Vec<usize> = of_seed.collect();
@@ -373,8 +375,11 @@ fn kinships(
         })
         .collect();
     if let Some(passage) = passage {
-        let words = query.words_of(seed_id, passage.span, analyzers);
-        own.retain(|(.., term)| words.contains(term));
+        let terms: HashSet<&str> = own.iter().map(|(.., term)| &**term).collect();
+        let held = query.terms_in(seed_id, passage.span, &terms, analyzers);
+        let is_held: Vec<bool> = own.iter().map(|(.., term)| held.contains(&**term)).collect();
+        let mut is_held = is_held.into_iter();
+        own.retain(|_| is_held.next().unwrap_or_default());
     }
     own.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.3.cmp(&b.3)));
     own.truncate(bridge::WORDS_PER_SEED);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use weft_accordion::CandidatePassage;
 use weft_gars::bridge::{self, Remainder};
 use weft_index::Snapshot;
-use weft_index::keyword::{Language, ScoredPassage};
+use weft_index::keyword::{Language, Saturations, ScoredPassage};
 use weft_index::notes::NoteEntry;
 use weft_index::vector::{RowId, VectorSearch as _};
 use weft_model::{NoteId, NoteMap, Span};
@@ -31,6 +31,7 @@ const FURTHER_EVIDENCE: f64 = 0.5;
 const MAX_LINKS_READ: usize = 64;
 
 /// The passage of a note that answers the query best.
+#[derive(Clone, Debug)]
 pub(super) struct BestPassage {
     pub(super) span: Span,
     /// Cosine of the chunk around it; `None` without a vector.
@@ -40,7 +41,7 @@ pub(super) struct BestPassage {
     /// Share of the query that is the name of its section or note.
     pub(super) mention: f64,
     /// How far it covers each word of the query.
-    pub(super) covers: Vec<f64>,
+    pub(super) covers: Saturations,
 }
 
 /// The passages of a note, with the evidence of their text alone.
@@ -64,7 +65,7 @@ struct EvidenceParts {
 
 impl NoteEvidence {
     /// Returns the passage with the most evidence, the first of equals; `None` for a note without text.
-    fn best(&self) -> Option<BestPassage> {
+    pub(super) fn best(&self) -> Option<BestPassage> {
         let with_text = (0..self.passages.len()).filter(|at| !self.passages[*at].is_bare);
         let better =
             |best: usize, next: usize| if self.own[next] > self.own[best] { next } else { best };
@@ -76,7 +77,7 @@ impl NoteEvidence {
 }
 
 /// Returns how far a passage covers each word of the query.
-pub(super) fn covers(passage: &ScoredPassage) -> Vec<f64> {
+pub(super) fn covers(passage: &ScoredPassage) -> Saturations {
     passage.saturations.iter().map(|saturation| bridge::coverage(*saturation)).collect()
 }
 
@@ -132,38 +133,24 @@ impl PreparedQuery<'_> {
         Ok(found)
     }
 
-    /// Returns the best passage of each of `notes` that has several.
-    pub(super) fn best_passages(
-        &self,
-        notes: &[NoteId],
-    ) -> Result<NoteMap<BestPassage>, EngineError> {
-        let keyword = &self.snapshot.keyword;
-        let mut long: Vec<NoteId> =
-            notes.iter().copied().filter(|id| keyword.n_passages(*id) > 1).collect();
-        long.sort_unstable();
-        let known = self.own_evidence(&long)?;
-        Ok(known.iter().filter_map(|(id, known)| Some((*id, known.best()?))).collect())
-    }
-
-    /// Returns the terms of a part of a note's body.
-    pub(super) fn words_of(
+    /// Returns those of `terms` that a part of a note's body contains.
+    pub(super) fn terms_in<'t>(
         &self,
         id: NoteId,
         span: Span,
+        terms: &HashSet<&'t str>,
         analyzers: &AnalyzerPool,
-    ) -> HashSet<String> {
-        let mut words = HashSet::new();
-        let Some(entry) = self.snapshot.notes.entry(id) else { return words };
+    ) -> HashSet<&'t str> {
+        let mut found = HashSet::new();
+        let Some(entry) = self.snapshot.notes.entry(id) else { return found };
         let language = self.snapshot.keyword.language(id).ok().flatten();
         analyzers.with(|analyzer| {
             let text = span.slice(&entry.body);
             analyzer.analyze(text, language.unwrap_or(Language::English), |token| {
-                if !words.contains(token.term) {
-                    words.insert(token.term.to_owned());
-                }
+                found.extend(terms.get(token.term).copied());
             });
         });
-        words
+        found
     }
 
     /// Returns the passages of each of the ascending `ids` with the evidence of their text and of their note's name.
@@ -176,8 +163,9 @@ impl PreparedQuery<'_> {
         let attainable = self.words.max_score();
         let mut found = NoteMap::default();
         for ((id, scored), chunk_scores) in ids.iter().zip(scored).zip(chunk_scores) {
-            let entry = self.snapshot.notes.entry(*id);
-            let chunks = entry.map(|entry| &*entry.chunks).unwrap_or_default();
+            // Reading the note takes time, and its chunks matter only with vectors.
+            let entry = (!chunk_scores.is_empty()).then(|| self.snapshot.notes.entry(*id));
+            let chunks = entry.flatten().map(|entry| &*entry.chunks).unwrap_or_default();
             let (of_note, sections) = (self.mention(*id), self.named_sections(*id));
             let parts = scored.passages.iter().enumerate().map(|(at, passage)| {
                 let around = chunks.iter().zip(&chunk_scores);

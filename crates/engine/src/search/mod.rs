@@ -22,7 +22,8 @@ use weft_graph::centrality::Centrality;
 use weft_index::embedder::{Embedder, ReadableText};
 use weft_index::keyword::{
     KeywordQuery, Language, MAX_PHRASES, MAX_PREFIX_TERMS, MAX_QUERY_BYTES, MAX_TYPO_WORDS,
-    Mentions, QueryOptions, QueryTruncation, is_english, names, operator_reading, plain_words,
+    Mentions, PassageWords, QueryOptions, QueryTruncation, is_english, names, operator_reading,
+    plain_words,
 };
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
@@ -180,12 +181,7 @@ impl Engine {
             warnings,
             mut stages,
         } = self.rank(snapshot, request)?;
-        let cutter = self.cutter(&query, request);
-        let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
-        for ranked in ranked {
-            self.stop.check()?;
-            hits.extend(Self::hit(&query, &lifts, ranked, &cutter)?);
-        }
+        let hits = self.hits(&query, &lifts, ranked, request)?;
         stages.end("snippets");
         let graph = snapshot.notes.graph();
         let mut fanout_limited: Vec<_> =
@@ -538,18 +534,33 @@ impl Engine {
         (best_first(ranked.collect(), n, Ranked::order(snapshot)), n_matching)
     }
 
-    /// Returns the snippet cutter for the hits of `query`.
-    fn cutter<'q>(&'q self, query: &'q PreparedQuery<'_>, request: &SearchRequest) -> Cutter<'q> {
+    /// Converts ranked notes to hits with the snippets that `request` asks for.
+    fn hits(
+        &self,
+        query: &PreparedQuery<'_>,
+        lifts: &Lifts,
+        ranked: Vec<Ranked>,
+        request: &SearchRequest,
+    ) -> Result<Vec<Hit>, EngineError> {
         let n = request.snippets.unwrap_or(self.settings.snippets);
         let chars = self.settings.snippet_chars;
-        Cutter::new(&query.words, &self.analyzers, n, chars, &self.stop)
+        let cutter = Cutter::new(&query.words, &self.analyzers, n, chars, &self.stop);
+        let ids: Vec<NoteId> = ranked.iter().map(|ranked| ranked.id).collect();
+        let words = cutter.words(&query.snapshot.keyword, &ids)?;
+        let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
+        for (ranked, words) in ranked.into_iter().zip(words) {
+            self.stop.check()?;
+            hits.extend(self.hit(query, lifts, ranked, (&cutter, &words))?);
+        }
+        Ok(hits)
     }
 
     fn hit(
+        &self,
         query: &PreparedQuery<'_>,
         lifts: &Lifts,
         ranked: Ranked,
-        cutter: &Cutter<'_>,
+        (cutter, words): (&Cutter<'_>, &[PassageWords]),
     ) -> Result<Option<Hit>, EngineError> {
         let Ranked { id, found, gars: Gars { signals, contributions, score } } = ranked;
         let snapshot = query.snapshot;
@@ -563,7 +574,10 @@ impl Engine {
         let names = names(&entry.note.title, &other_names, entry.note.path.without_extension());
         let names = names.chain(entry.note.headings.iter().map(|heading| &*heading.text));
         let name = if found.mention > 0.0 {
-            snapshot.keyword.mentioned_name(&query.words, id, names)?.map(str::to_owned)
+            let named = self.analyzers.with(|analyzer| {
+                snapshot.keyword.mentioned_name(analyzer, &query.words, id, names)
+            });
+            named?.map(str::to_owned)
         } else {
             None
         };
@@ -592,7 +606,7 @@ impl Engine {
             via,
             signals,
             contributions,
-            snippets: cutter.snippets(entry, language, best_chunk),
+            snippets: cutter.snippets(entry, language, best_chunk, words),
             best_chunk,
         }))
     }

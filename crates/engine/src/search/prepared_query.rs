@@ -8,6 +8,7 @@ use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
 
+use super::evidence::{BestPassage, NoteEvidence};
 use super::{Origin, best_first};
 use crate::EngineError;
 
@@ -161,7 +162,7 @@ impl PreparedQuery<'_> {
             found.entry(id).or_default().by_keyword = true;
         }
         stop.check()?;
-        let mut pool = CandidatePool { members: NoteMap::default() };
+        let mut pool = CandidatePool::default();
         self.admit(&mut pool, found)?;
         Ok(pool)
     }
@@ -215,7 +216,11 @@ impl PreparedQuery<'_> {
     /// Replaces the scores of long notes by those of their best passages, for the most similar of them.
     ///
     /// In a note of many subjects, the words of one are diluted by those of all others, and words and meaning of the query may meet different ones.
-    fn score_passages(&self, found: &mut NoteMap<CandidateScores>) -> Result<(), EngineError> {
+    fn score_passages(
+        &self,
+        pool: &mut CandidatePool,
+        found: &mut NoteMap<CandidateScores>,
+    ) -> Result<(), EngineError> {
         let attainable = self.words.max_score();
         if attainable <= 0.0 || self.n_passage_notes == 0 {
             return Ok(());
@@ -233,16 +238,31 @@ impl PreparedQuery<'_> {
         let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
             b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
         };
-        let mut ids: Vec<NoteId> =
+        let ids: Vec<NoteId> =
             best_first(long, self.n_passage_notes, order).into_iter().map(|(id, _)| id).collect();
-        ids.sort_unstable();
-        for (id, best) in self.best_passages(&ids)? {
-            if let Some(candidate) = found.get_mut(&id) {
+        self.read_best_passages(pool, &ids)?;
+        for id in ids {
+            if let (Some(best), Some(candidate)) = (pool.best_passage(id), found.get_mut(&id)) {
                 candidate.keyword = best.keyword;
                 candidate.vector = candidate.vector.and(best.vector);
                 candidate.mention = best.mention;
             }
         }
+        Ok(())
+    }
+
+    /// Reads the best passages of those of `notes` for which the pool has none.
+    pub(super) fn read_best_passages(
+        &self,
+        pool: &mut CandidatePool,
+        notes: &[NoteId],
+    ) -> Result<(), EngineError> {
+        let is_unknown = |id: &NoteId| !pool.best_passages.contains_key(id);
+        let keyword = &self.snapshot.keyword;
+        let long = notes.iter().copied().filter(|id| keyword.n_passages(*id) > 1);
+        let mut unknown: Vec<NoteId> = long.filter(is_unknown).collect();
+        unknown.sort_unstable();
+        pool.add_best_passages(&self.own_evidence(&unknown)?);
         Ok(())
     }
 
@@ -277,7 +297,7 @@ impl PreparedQuery<'_> {
                 }
             }
         }
-        self.score_passages(&mut found)?;
+        self.score_passages(pool, &mut found)?;
         for (id, candidate) in &mut found {
             candidate.mention = candidate.mention.max(self.mention(*id));
             let base = self.base(candidate.vector, candidate.keyword);
@@ -342,11 +362,23 @@ pub(super) fn word_share(score: f64, attainable: f64) -> f64 {
 #[derive(Clone, Debug, Default)]
 pub(super) struct CandidatePool {
     members: NoteMap<CandidateScores>,
+    /// Best passages of long notes, as far as they were read.
+    best_passages: NoteMap<BestPassage>,
 }
 
 impl CandidatePool {
     pub(super) fn get(&self, id: NoteId) -> Option<&CandidateScores> {
         self.members.get(&id)
+    }
+
+    /// Remembers the best passages of notes whose passages were read.
+    pub(super) fn add_best_passages(&mut self, read: &NoteMap<NoteEvidence>) {
+        self.best_passages.extend(read.iter().filter_map(|(id, read)| Some((*id, read.best()?))));
+    }
+
+    /// Returns the best passage of a long note; `None` for another note, and if it was not read.
+    pub(super) fn best_passage(&self, id: NoteId) -> Option<&BestPassage> {
+        self.best_passages.get(&id)
     }
 
     /// Returns the similarity of a member; 0 for any other note.

@@ -125,9 +125,7 @@ impl Engine {
         (answer.weights, answer.warnings) = (weights, warnings);
         answer.rank = ranked.iter().position(|ranked| ranked.id == id).map(|at| at + 1);
         let own = ranked.into_iter().find(|ranked| ranked.id == id);
-        let cutter = self.cutter(&query, search);
-        let hit = own.map(|own| Self::hit(&query, &lifts, own, &cutter));
-        answer.hit = hit.transpose()?.flatten();
+        answer.hit = self.hits(&query, &lifts, own.into_iter().collect(), search)?.pop();
         Ok(answer)
     }
 

@@ -54,6 +54,37 @@ fn snippet_length_holds_for_long_words() {
 }
 
 #[test]
+fn snippet_is_of_the_passage_with_the_most_words() {
+    let filler = "Sand and gravel lie under the road for a mile or more. ".repeat(12);
+    let vault = Vault::new(&format!(
+        "=== long.md\n# Notes\n\nThe moss is green.\n\n{filler}\n\nFerns grow in shade.\n\n{filler}\n\nThe moss of the fern is wet.\n\nMore moss follows.\n\n{filler}\n\nMoss again.\n\n{filler}\n\nA fern.\n"
+    ));
+    let found = |query: &str, snippets: usize| {
+        let asked = SearchRequest {
+            query: query.into(),
+            limit: 1,
+            snippets: Some(snippets),
+            mode: SearchMode::Keyword,
+            ..SearchRequest::default()
+        };
+        vault.engine.search(&asked).unwrap().hits.remove(0).snippets
+    };
+    let snippets = found("moss fern", 1);
+    let text = &snippets[0].text;
+    assert!(text.contains("The moss of the fern is wet."), "{text}");
+    // Words of the passage after it are marked as well.
+    let marked: Vec<String> = snippets[0]
+        .matches
+        .iter()
+        .map(|(start, end)| text.chars().take(*end as usize).skip(*start as usize).collect())
+        .collect();
+    assert_eq!(marked, ["moss", "fern", "moss"], "{text}");
+    let texts: Vec<String> = found("moss fern", 3).into_iter().map(|it| it.text).collect();
+    assert!(texts[0].contains("green") && texts[2].contains("wet"), "in text order: {texts:?}");
+    assert!(found("long", 1)[0].text.starts_with("Notes"), "only the title matches");
+}
+
+#[test]
 fn empty_query_is_reported_with_its_reason() {
     let vault = Vault::new("=== a.md\nfern\n=== b.md\nmoss\n");
     for (query, expected) in [

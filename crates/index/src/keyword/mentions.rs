@@ -143,12 +143,12 @@ impl KeywordReader {
     /// Returns the first of the longest of `names`, which are names of `note`, that occur in the query as a run of whole words.
     pub fn mentioned_name<'n>(
         &self,
+        analyzer: &mut Analyzer,
         query: &KeywordQuery,
         note: NoteId,
         names: impl Iterator<Item = &'n str>,
     ) -> Result<Option<&'n str>, KeywordError> {
         let Some(language) = self.language(note)? else { return Ok(None) };
-        let mut analyzer = Analyzer::new();
         let mut longest = (0, None);
         for name in names {
             let words = analyzer.name_words(&[name], language);
@@ -282,7 +282,8 @@ mod tests {
             let query = reader.parse(text, &QueryOptions::default()).unwrap();
             let (title, aliases, path) = NOTES[7];
             let names = names(title, aliases, path);
-            let found = reader.mentioned_name(&query, NoteId::new(7), names).unwrap();
+            let found =
+                reader.mentioned_name(&mut Analyzer::new(), &query, NoteId::new(7), names).unwrap();
             assert_eq!(found, expected, "{text}");
         }
     }

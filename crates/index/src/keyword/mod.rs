@@ -68,7 +68,7 @@ pub use language::Language;
 pub use language_detection::{LanguageChoice, is_english};
 pub use mentions::{Mention, Mentions, SectionMention};
 pub use name_terms::names;
-pub use passage_scores::{NotePassages, ScoredPassage};
+pub use passage_scores::{NotePassages, PassageWords, Saturations, ScoredPassage};
 pub use prefix_expansion::MAX_PREFIX_TERMS;
 pub use query_syntax::{operator_reading, plain_words};
 pub use term_frequencies::TermFrequencies;

@@ -3,7 +3,8 @@
 //! The formula is that of a whole note, with the passage's own length. Occurrences in titles, aliases and tags count for every passage; those in headings for the passages below them.
 //! A note of one passage therefore has the score of that passage.
 
-use tantivy::postings::Postings as _;
+use smallvec::SmallVec;
+use tantivy::postings::{Postings as _, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, TERMINATED};
 use weft_model::{NoteId, Span};
@@ -39,7 +40,19 @@ pub struct ScoredPassage {
     /// Score, on the scale of a note's: below the query's [`max_score`](KeywordQuery::max_score).
     pub score: f64,
     /// Saturation of each term of the query in the passage, in the order of [`KeywordQuery::terms`].
-    pub saturations: Vec<f64>,
+    pub saturations: Saturations,
+}
+
+/// Saturations of the terms of a query; few enough for most queries to be kept in place.
+pub type Saturations = SmallVec<[f64; 6]>;
+
+/// A passage with the words of a query that it contains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PassageWords {
+    /// Place in the body.
+    pub span: Span,
+    /// Summed IDF of the distinct words of the query in the passage; 0 if it contains none.
+    pub weight: f64,
 }
 
 /// Frequencies of the query's terms in the passages of one document.
@@ -80,6 +93,54 @@ impl KeywordReader {
                 .collect();
         })?;
         Ok(found)
+    }
+
+    /// Returns the passages of each of `notes` with the words of the query in their text, in text order; none for unknown notes.
+    ///
+    /// Words in addresses and comments are in no passage. Cost: as of [`passages`](Self::passages).
+    pub fn passage_words(
+        &self,
+        query: &KeywordQuery,
+        notes: &[NoteId],
+    ) -> Result<Vec<Vec<PassageWords>>, KeywordError> {
+        self.read(|| {
+            self.check(query)?;
+            let mut found = vec![Vec::new(); notes.len()];
+            let mut positions: Vec<u32> = Vec::new();
+            for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
+                let segment = &*self.0.segments[segment_idx];
+                let lists: Result<Vec<PassageList>, _> =
+                    docs.iter().map(|doc| segment.passages(*doc)).collect();
+                let lists = lists?;
+                let mut held: Vec<Vec<bool>> = Vec::with_capacity(docs.len());
+                for (list, note_idx) in lists.iter().zip(&note_idxs) {
+                    let words =
+                        |passage: &StoredPassage| PassageWords { span: passage.span, weight: 0.0 };
+                    found[*note_idx] = list.passages.iter().map(words).collect();
+                    held.push(vec![false; list.passages.len()]);
+                }
+                for (term, postings) in query.terms().iter().zip(query.postings(segment_idx)) {
+                    held.iter_mut().for_each(|held| held.fill(false));
+                    for postings in postings.iter().filter(|list| list.repeated_idx.is_none()) {
+                        each_with_term(segment, postings, &docs, |doc_idx, cursor| {
+                            cursor.positions(&mut positions);
+                            for position in &positions {
+                                if let Some(at) = lists[doc_idx].passage_at(*position) {
+                                    held[doc_idx][at] = true;
+                                }
+                            }
+                        })?;
+                    }
+                    for (held, note_idx) in held.iter().zip(&note_idxs) {
+                        let with_held = found[*note_idx].iter_mut().zip(held);
+                        with_held
+                            .filter(|(_, held)| **held)
+                            .for_each(|(it, _)| it.weight += term.idf);
+                    }
+                }
+            }
+            Ok(found)
+        })
     }
 
     /// Returns the place of each passage of a note that contains words, and whether it consists of a heading only; none for an unknown note.
@@ -151,7 +212,7 @@ impl KeywordReader {
         &self,
         query: &KeywordQuery,
         notes: &[NoteId],
-        mut sink: impl FnMut(usize, &PassageList, &mut dyn Iterator<Item = (f64, Vec<f64>)>),
+        mut sink: impl FnMut(usize, &PassageList, &mut dyn Iterator<Item = (f64, Saturations)>),
     ) -> Result<(), KeywordError> {
         self.read(|| {
             self.check(query)?;
@@ -177,7 +238,7 @@ impl KeywordReader {
                     let mut scored = list.passages.iter().map(|passage| {
                         let length = passage.n_words.saturating_add(n_outside);
                         let row = rows.next().unwrap_or_default();
-                        let saturations: Vec<f64> = row
+                        let saturations: Saturations = row
                             .iter()
                             .map(|frequency| normalization.saturation(*frequency, length))
                             .collect();
@@ -209,20 +270,8 @@ impl KeywordReader {
         let is_by_passage =
             |list: &&PostingList| matches!(list.repeated_idx, Some(HEADINGS | LINK_LISTS));
         for list in lists.iter().filter(|list| !is_by_passage(list)) {
-            let option = match list.repeated_idx {
-                None => IndexRecordOption::WithFreqsAndPositions,
-                Some(_) => IndexRecordOption::WithFreqs,
-            };
-            let mut cursor = segment.cursor(list, option)?;
-            for (doc, counted) in docs.iter().zip(&mut *counted) {
-                let found = if cursor.doc() < *doc { cursor.seek(*doc) } else { cursor.doc() };
-                if found == TERMINATED {
-                    break;
-                }
-                if found != *doc {
-                    continue;
-                }
-                let PassageFrequencies { list: passages, frequencies } = counted;
+            each_with_term(segment, list, docs, |doc_idx, cursor| {
+                let PassageFrequencies { list: passages, frequencies } = &mut counted[doc_idx];
                 let mut everywhere = 0.0;
                 if list.repeated_idx.is_some() {
                     everywhere = list.weight * f64::from(cursor.term_freq());
@@ -253,10 +302,34 @@ impl KeywordReader {
                     let own = frequencies.iter_mut().skip(term_idx).step_by(n_terms);
                     own.for_each(|frequency| *frequency += everywhere);
                 }
-            }
+            })?;
         }
         Ok(())
     }
+}
+
+/// Passes each of the ascending `docs` that contain a term with this posting list to `sink`: its index, and the postings at it.
+fn each_with_term(
+    segment: &Segment,
+    list: &PostingList,
+    docs: &[DocId],
+    mut sink: impl FnMut(usize, &mut SegmentPostings),
+) -> Result<(), KeywordError> {
+    let option = match list.repeated_idx {
+        None => IndexRecordOption::WithFreqsAndPositions,
+        Some(_) => IndexRecordOption::WithFreqs,
+    };
+    let mut cursor = segment.cursor(list, option)?;
+    for (doc_idx, doc) in docs.iter().enumerate() {
+        let found = if cursor.doc() < *doc { cursor.seek(*doc) } else { cursor.doc() };
+        if found == TERMINATED {
+            break;
+        }
+        if found == *doc {
+            sink(doc_idx, &mut cursor);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the passages below the heading at the start of passage `at`.
