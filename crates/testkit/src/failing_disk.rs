@@ -65,6 +65,17 @@ impl FailingDisk {
         self.n_steps.load(Ordering::SeqCst)
     }
 
+    /// Lets `n` more operations succeed and fails all later ones, as if the process died then.
+    pub fn die_after(&self, n: u64) {
+        let from = FaultPlan::From(self.n_steps() + n);
+        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = from;
+    }
+
+    /// Returns true if operations fail by [`die_after`](Self::die_after), now or soon.
+    pub fn is_dying(&self) -> bool {
+        matches!(*self.plan.lock().unwrap_or_else(PoisonError::into_inner), FaultPlan::From(_))
+    }
+
     /// Stops failing operations by number.
     pub fn recover(&self) {
         *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = FaultPlan::Sound;

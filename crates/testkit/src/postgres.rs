@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -24,6 +25,10 @@ const NOBODY: u32 = 65534;
 /// Time within which the server must accept connections.
 const START: Duration = Duration::from_secs(60);
 
+/// Parameters of a server: it has no port, need not survive the machine, and a standby reconnects at once.
+const PARAMETERS: [&str; 4] =
+    ["listen_addresses=", "fsync=off", "max_connections=200", "wal_retrieve_retry_interval=100ms"];
+
 /// A server on a Unix socket, in a temporary folder. It is stopped on drop.
 pub struct Postgres {
     folder: TempDir,
@@ -38,9 +43,18 @@ impl Postgres {
     ///
     /// If the server does not start, or if it is not installed and `WEFT_REQUIRE_POSTGRES` is 1.
     #[must_use]
+    pub fn start() -> Option<Self> {
+        let mut server = Self::stopped()?;
+        let arguments = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "-D"];
+        server.run(server.command("initdb").args(arguments).arg(server.data()));
+        server.resume();
+        Some(server)
+    }
+
+    /// Creates the folder of a server that has no data yet.
     #[expect(clippy::disallowed_methods, reason = "a check requires the tests that others skip")]
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-    pub fn start() -> Option<Self> {
+    fn stopped() -> Option<Self> {
         let programs = PROGRAMS.map(Path::new).into_iter().find(|it| it.join("initdb").exists());
         let Some(programs) = programs else {
             let is_required = std::env::var("WEFT_REQUIRE_POSTGRES").is_ok_and(|it| it == "1");
@@ -49,18 +63,107 @@ impl Postgres {
             return None;
         };
         let folder = tempfile::tempdir().expect("a folder");
-        let mut server = Self { folder, programs, server: None };
+        let server = Self { folder, programs, server: None };
         if server.is_root() {
             chown(server.folder.path(), Some(NOBODY), Some(NOBODY)).expect("the folder's owner");
         }
         let all = fs::Permissions::from_mode(0o755);
         fs::set_permissions(server.folder.path(), all).expect("the folder's permissions");
-        let arguments = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "-D"];
-        let mut init = server.command("initdb");
-        let made = init.args(arguments).arg(server.data()).status().expect("initdb");
-        assert!(made.success(), "initdb failed: {}", server.log());
-        server.resume();
+        fs::write(server.dsn_file(), server.dsn()).expect("a file");
         Some(server)
+    }
+
+    /// Starts a standby that streams from this server.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    #[must_use]
+    pub fn start_standby(&self) -> Self {
+        let mut standby = Self::stopped().expect("the programs of this server");
+        standby.follow(self);
+        standby
+    }
+
+    /// Stops this server, drops its data, and starts it again as a standby that streams from `primary`.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    pub fn follow(&mut self, primary: &Self) {
+        self.kill();
+        if self.data().exists() {
+            fs::remove_dir_all(self.data()).expect("removed data");
+        }
+        let mut copy = self.command("pg_basebackup");
+        copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "-d"]);
+        self.run(copy.arg(primary.dsn()).arg("-D").arg(self.data()));
+        self.resume();
+    }
+
+    /// Makes a standby the primary, and returns once it accepts writes.
+    ///
+    /// # Panics
+    ///
+    /// If it is not a standby.
+    pub fn promote(&self) {
+        self.run(self.command("pg_ctl").args(["promote", "-w", "-D"]).arg(self.data()));
+    }
+
+    /// Runs a statement and returns its result as text.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses it.
+    #[must_use]
+    pub fn query(&self, statement: &str) -> String {
+        let mut client = self.command("psql");
+        client.args(["--no-psqlrc", "--tuples-only", "--no-align", "-c", statement, "-d"]);
+        let output = client.arg(self.dsn()).stdout(Stdio::piped()).output().expect("psql");
+        assert!(output.status.success(), "{statement}: {}", self.log());
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Sets a parameter of the running server. The servers that are copied from it have it, too.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses it.
+    pub fn set(&self, parameter: &str, value: &str) {
+        let _ = self.query(&format!("alter system set {parameter} = '{value}'"));
+        let _ = self.query("select pg_reload_conf()");
+    }
+
+    fn run(&self, command: &mut Command) {
+        let is_done = command.status().is_ok_and(|status| status.success());
+        assert!(is_done, "{command:?} failed: {}", self.log());
+    }
+
+    /// Returns the server that all tests of this process share; it ends with the process.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start), which also says when the result is `None`.
+    #[must_use]
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<(Postgres, Child)>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| {
+            let server = Self::start()?;
+            let guard = server.guard();
+            Some((server, guard))
+        });
+        shared.as_ref().map(|(server, _)| server)
+    }
+
+    /// Starts a process that ends the server and removes its folder once this process has ended, however it did.
+    fn guard(&self) -> Child {
+        // Its standard input ends with this process.
+        const SCRIPT: &str = "cat; kill -QUIT \"$1\"; sleep 1; rm -rf \"$2\"";
+        let server = self.server.as_ref().map(|server| server.id().to_string());
+        let mut guard = Command::new("sh");
+        guard.args(["-c", SCRIPT, "guard", &server.unwrap_or_default()]).arg(self.folder.path());
+        guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        guard.spawn().expect("sh")
     }
 
     /// Starts the server again after [`kill`](Self::kill).
@@ -71,7 +174,9 @@ impl Postgres {
     pub fn resume(&mut self) {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data()).arg("-k").arg(self.folder.path());
-        command.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"]);
+        for parameter in PARAMETERS {
+            command.args(["-c", parameter]);
+        }
         self.server = Some(command.spawn().expect("postgres"));
         let started = Instant::now();
         loop {
@@ -97,22 +202,22 @@ impl Postgres {
         }
     }
 
+    /// Returns the folder of its socket, which is its host in a connection string.
+    #[must_use]
+    pub fn host(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Returns the connection string of the server's default database.
     #[must_use]
     pub fn dsn(&self) -> String {
         format!("host={} user=postgres dbname=postgres", self.folder.path().display())
     }
 
-    /// Writes the connection string to a file and returns its path.
-    ///
-    /// # Panics
-    ///
-    /// If the file cannot be written.
+    /// Returns the path of a file with the connection string.
     #[must_use]
     pub fn dsn_file(&self) -> PathBuf {
-        let path = self.folder.path().join("postgres.dsn");
-        fs::write(&path, self.dsn()).expect("a file");
-        path
+        self.folder.path().join("postgres.dsn")
     }
 
     fn data(&self) -> PathBuf {
