@@ -97,6 +97,8 @@ fn embed_jobs(
 ) {
     let mut last_error: Option<String> = None;
     let mut pause = Duration::ZERO;
+    // A node that was killed left its jobs taken, and after its restart they are its own again.
+    let _ = collection.release_jobs(embedder.identity(), holder);
     while !rests(stopped, pause) {
         let outcome = embed_batch(collection, embedder, holder);
         let error = outcome.as_ref().err().map(ToString::to_string);

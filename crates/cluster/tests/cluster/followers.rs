@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use weft_cluster::{Collection, CollectionHome, NodeReport, NodeThreads};
+use weft_cluster::{Collection, CollectionHome, EmbeddingJob, NodeReport, NodeThreads};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
+use weft_index::Disk;
 use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, Role};
 use weft_indexer::{
     IndexError, IndexSettings, Indexer, Precondition, VaultHome, VaultSettings, WriteContent,
     WriteError, WriteRequest,
 };
+use weft_model::TextHash;
 use weft_testkit::{Postgres, Random};
 
 use crate::{collection, connect};
@@ -20,13 +22,13 @@ use crate::{collection, connect};
 const DIMENSION: usize = 16;
 
 /// Maps each word to a direction; counts the texts of notes.
-struct Words {
+pub(crate) struct Words {
     identity: ModelIdentity,
     n_texts: Arc<AtomicUsize>,
 }
 
 impl Words {
-    fn new(n_texts: &Arc<AtomicUsize>) -> Arc<Self> {
+    pub(crate) fn new(n_texts: &Arc<AtomicUsize>) -> Arc<Self> {
         let identity = ModelIdentity { dimension: DIMENSION, ..crate::model("words") };
         Arc::new(Self { identity, n_texts: Arc::clone(n_texts) })
     }
@@ -75,21 +77,33 @@ impl Embedder for Words {
 }
 
 /// Digest of the notes and number of chunks without a vector by generation, as any node published them.
-type History = Arc<Mutex<BTreeMap<u64, BTreeSet<(u128, usize)>>>>;
+pub(crate) type History = Arc<Mutex<BTreeMap<u64, BTreeSet<(u128, usize)>>>>;
 
 /// A node in this process.
-struct TestNode {
-    indexer: Arc<Indexer>,
+pub(crate) struct TestNode {
+    pub(crate) indexer: Arc<Indexer>,
     _node: NodeThreads,
 }
 
 impl TestNode {
     fn start(server: &Postgres, id: &str, store: &Path, n_texts: &Arc<AtomicUsize>) -> Self {
         let notes = Collection::open(&connect(server), "team").unwrap();
+        Self::open(&notes, id, store, n_texts, Disk::default())
+    }
+
+    /// Starts a node of any collection, whose index is in the folder `id` of `store`.
+    pub(crate) fn open(
+        notes: &Collection,
+        id: &str,
+        store: &Path,
+        n_texts: &Arc<AtomicUsize>,
+        disk: Disk,
+    ) -> Self {
         let home = CollectionHome::new(notes.clone(), Duration::from_millis(5));
         let settings = IndexSettings {
             store: store.join(id),
             home: Some(Arc::new(home) as Arc<dyn VaultHome>),
+            disk,
             ..IndexSettings::default()
         };
         let embedder = Words::new(n_texts) as Arc<dyn Embedder>;
@@ -108,13 +122,17 @@ impl TestNode {
             let snapshot = reader.snapshot();
             (snapshot.generation, snapshot.notes.total().digest)
         };
-        let node = NodeThreads::start(&notes, Some(embedder), report, state).unwrap();
+        let node = NodeThreads::start(notes, Some(embedder), report, state).unwrap();
         Self { indexer, _node: node }
     }
 
-    fn record(&self, history: &History) {
+    /// Records what the node publishes while `counts` returns true.
+    pub(crate) fn record(&self, history: &History, counts: impl Fn() -> bool + Send + 'static) {
         let (reader, history) = (self.indexer.reader(), Arc::clone(history));
         self.indexer.listen(move |generation| {
+            if !counts() {
+                return;
+            }
             let snapshot = reader.snapshot();
             let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
             let state = (snapshot.notes.total().digest, n_waiting);
@@ -129,7 +147,8 @@ impl TestNode {
         self.indexer.write(put).map(|outcome| outcome.generation)
     }
 
-    fn settle(&self) -> u64 {
+    /// Waits until every text has a vector, and returns the generation.
+    pub(crate) fn settle(&self) -> u64 {
         self.indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap()
     }
 
@@ -191,7 +210,7 @@ fn three_nodes_answer_as_one_index_of_the_pulled_folder() {
     let history = History::default();
     let start = |id: &str| {
         let node = TestNode::start(&server, id, folder.path(), &n_texts);
-        node.record(&history);
+        node.record(&history, || true);
         node
     };
     let mut nodes = vec![start("a"), start("b"), start("c")];
@@ -298,6 +317,24 @@ fn concurrent_writers_on_three_nodes_lose_nothing() {
         .collect();
     assert_eq!(digests.len(), 1);
     assert_eq!(notes.status().unwrap().n_notes, 3 * n_each as u64 + 1);
+}
+
+#[test]
+fn restarted_node_embeds_the_texts_that_it_had_taken() {
+    let Some((server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let n_texts = Arc::new(AtomicUsize::new(0));
+    let model = Words::new(&n_texts).identity().clone();
+    let job = EmbeddingJob { hash: TextHash(1), text: "green moss".to_owned() };
+    notes.add_jobs(&model, &[job]).unwrap();
+    assert_eq!(notes.take_jobs(&model, "a", 1, 3_600).unwrap().len(), 1);
+    let _node = TestNode::start(&server, "a", folder.path(), &n_texts);
+    let end = Instant::now() + Duration::from_secs(60);
+    while notes.status().unwrap().n_jobs > 0 {
+        assert!(Instant::now() < end, "the text stays taken");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(n_texts.load(Ordering::SeqCst), 1);
 }
 
 #[test]
