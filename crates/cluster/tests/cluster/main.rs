@@ -7,6 +7,7 @@ mod followers;
 mod leases_and_nodes;
 mod queue;
 mod transfers;
+mod write_sequences;
 
 use std::sync::Arc;
 
