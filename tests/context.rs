@@ -2,7 +2,6 @@
 
 use tokio_stream::StreamExt as _;
 use tonic::Code;
-use tonic::transport::Channel;
 use tonic_types::StatusExt as _;
 use weft_indexer::embed::TokenizerEstimator;
 use weft_model::Estimator as _;
@@ -14,11 +13,11 @@ use weft_proto::noteweft::v1::{
     ContextOrder, DisabledSignals, FocusSource, Profile, Rendering, SearchRequest, TreeRequest,
     Weights,
 };
-use weft_tests::{Failure, TestDaemon, example, served};
+use weft_tests::{Failure, TestChannel, TestDaemon, example, served};
 
 const NO_MODEL: &[(&str, &str)] = &[("embedding.model", "none")];
 
-async fn serving() -> Result<(TestDaemon, ContextServiceClient<Channel>), Failure> {
+async fn serving() -> Result<(TestDaemon, ContextServiceClient<TestChannel>), Failure> {
     let daemon = TestDaemon::start(&example(), NO_MODEL).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;

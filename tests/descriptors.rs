@@ -9,8 +9,8 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic::transport::Channel;
 use tonic::{Request, Status};
+use weft_tests::TestChannel;
 
 /// Time to listen to a stream without end.
 const LISTEN: Duration = Duration::from_millis(150);
@@ -151,7 +151,7 @@ fn delimited(number: u64, bytes: &[u8], into: &mut Vec<u8>) {
 
 /// Sends `bytes` as the request of `call` and returns the first messages of the response.
 pub(crate) async fn ask(
-    channel: &Channel,
+    channel: &TestChannel,
     call: &Rpc,
     bytes: Vec<u8>,
 ) -> Result<Vec<Vec<u8>>, Status> {

@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use tokio_stream::StreamExt as _;
 use tonic::Code;
-use tonic::transport::Channel;
 use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
@@ -31,19 +30,19 @@ use weft_proto::noteweft::v1::{
     Rendering, ResolveLinkRequest, SearchMode, SearchRequest, SettingsRequest, StatusRequest,
     StatusResponse,
 };
-use weft_tests::{Failure, TestDaemon, example, served};
+use weft_tests::{Failure, TestChannel, TestDaemon, example, is_skipped_over, served};
 
 const NO_MODEL: &[(&str, &str)] = &[("embedding.model", "none")];
 
 /// Starts a daemon over the example vault and waits until it is serving.
-async fn serving(settings: &[(&str, &str)]) -> Result<(TestDaemon, Channel), Failure> {
+async fn serving(settings: &[(&str, &str)]) -> Result<(TestDaemon, TestChannel), Failure> {
     let daemon = TestDaemon::start(&example(), settings).await?;
     let channel = daemon.channel().await?;
     served(&channel).await?;
     Ok((daemon, channel))
 }
 
-async fn ready(channel: &Channel) -> Result<StatusResponse, Failure> {
+async fn ready(channel: &TestChannel) -> Result<StatusResponse, Failure> {
     let mut admin = AdminServiceClient::new(channel.clone());
     loop {
         let status = admin.status(StatusRequest {}).await?.into_inner();
@@ -211,6 +210,7 @@ async fn saved_file_becomes_a_hit() -> Result<(), Failure> {
     let channel = daemon.channel().await?;
     served(&channel).await?;
     std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft and green\n")?;
+    daemon.push(vault.path())?;
     let mut admin = AdminServiceClient::new(channel.clone());
     let mut rescan = admin.reindex(ReindexRequest::default()).await?.into_inner();
     while rescan.message().await?.is_some() {}
@@ -233,7 +233,10 @@ fn around(focus: &str, n_notes: i64) -> RelatedRequest {
     }
 }
 
-async fn related(channel: &Channel, request: RelatedRequest) -> Result<RelatedResponse, Failure> {
+async fn related(
+    channel: &TestChannel,
+    request: RelatedRequest,
+) -> Result<RelatedResponse, Failure> {
     Ok(GraphServiceClient::new(channel.clone()).related(request).await?.into_inner())
 }
 
@@ -324,6 +327,9 @@ async fn related_notes_are_returned_whole_or_in_pages() -> Result<(), Failure> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn paging_continues_on_its_generation() -> Result<(), Failure> {
+    if is_skipped_over(1, "only the node that answered first pins the generation") {
+        return Ok(());
+    }
     for (held, goes_on) in [("1", true), ("0", false)] {
         let vault = tempfile::tempdir()?;
         for name in ["index", "fern", "moss", "stone"] {
@@ -336,6 +342,7 @@ async fn paging_continues_on_its_generation() -> Result<(), Failure> {
         ready(&channel).await?;
         let first = related(&channel, around("index", 1)).await?;
         std::fs::write(vault.path().join("liverwort.md"), "flat and wet")?;
+        daemon.push(vault.path())?;
         let mut admin = AdminServiceClient::new(channel.clone());
         let mut rescan = admin.reindex(ReindexRequest::default()).await?.into_inner();
         while rescan.message().await?.is_some() {}

@@ -63,8 +63,8 @@ async fn lists_are_explained_and_paged_and_links_are_written_once() -> Result<()
     assert_eq!(request.note, "essay");
     let written = notes.link_mentions(request.clone()).await?.into_inner();
     assert_eq!(written.links, ["[[water clock]]"]);
-    let file = vault.path().join("essay.md");
-    assert!(std::fs::read_to_string(&file)?.starts_with("Every [[water clock]] drips, as [["));
+    let essay = daemon.text(vault.path(), "essay.md")?;
+    assert!(essay.starts_with("Every [[water clock]] drips, as [["), "{essay}");
     let again = notes.link_mentions(request.clone()).await.expect_err("the note has changed");
     let reason = again.get_details_error_info().map(|info| info.reason);
     assert_eq!((again.code(), reason.as_deref()), (Code::Aborted, Some("CONTENT_CHANGED")));

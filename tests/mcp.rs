@@ -208,7 +208,8 @@ async fn agents_write_only_where_settings_and_token_allow_it() -> Result<(), Fai
             let answer = ask(&daemon, &first, &headers, write.to_string().as_bytes()).await?;
             assert!(answer.contains(expected), "{path} {token} {allowed}: {answer}");
         }
-        assert_eq!(vault.join(format!("{allowed}.md")).exists(), allowed == "true");
+        let written = daemon.text(&vault, &format!("{allowed}.md"));
+        assert_eq!(written.ok().as_deref(), (allowed == "true").then_some("# Written\n"));
         daemon.stop().await?;
     }
     Ok(())

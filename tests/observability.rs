@@ -11,7 +11,8 @@ use crate::{ready, served};
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_count_requests_and_contain_no_text() -> Result<(), Failure> {
     let daemon = TestDaemon::start(&example(), &[("embedding.model", "none")]).await?;
-    let channel = daemon.channel().await?;
+    // Each node counts its own requests.
+    let channel = daemon.socket_channel().await?;
     served(&channel).await?;
     ready(&channel).await?;
     let mut search = SearchServiceClient::new(channel);

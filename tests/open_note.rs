@@ -7,7 +7,7 @@ use tonic_types::StatusExt as _;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{FacetValue, FacetsRequest, Filter, LocateNoteRequest, OpenWith};
-use weft_tests::{Failure, TestDaemon, served};
+use weft_tests::{Failure, TestDaemon, is_skipped_over, served};
 
 use crate::NO_MODEL;
 use crate::web_page::ask;
@@ -36,6 +36,9 @@ const FERN: &str =
 
 #[tokio::test(flavor = "multi_thread")]
 async fn note_is_located_at_the_line_of_its_part() -> Result<(), Failure> {
+    if is_skipped_over(0, "a note of a collection has no file to open") {
+        return Ok(());
+    }
     let folder = vault(&[
         ("plants/a fern.md", FERN.as_bytes()),
         ("x/moss.md", b"# Moss\n"),
@@ -89,6 +92,9 @@ async fn note_is_located_at_the_line_of_its_part() -> Result<(), Failure> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_do_not_learn_where_files_are() -> Result<(), Failure> {
+    if is_skipped_over(0, "a note of a collection has no file to open") {
+        return Ok(());
+    }
     let folder = vault(&[("a.md", b"# A\n![](a.png)\n"), ("a.png", PNG)])?;
     let secret = folder.path().join(".token");
     std::fs::write(&secret, "a-secret-of-many-characters")?;
@@ -115,6 +121,9 @@ async fn readers_do_not_learn_where_files_are() -> Result<(), Failure> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn images_are_served_as_images_only() -> Result<(), Failure> {
+    if is_skipped_over(0, "a collection holds no images") {
+        return Ok(());
+    }
     let svg = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>";
     let folder = vault(&[
         ("notes/a.md", b"# A\n"),

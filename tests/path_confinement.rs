@@ -174,7 +174,7 @@ async fn no_request_reaches_outside_the_vault() -> Result<(), Failure> {
         }
         assert_eq!(files(&outside)?, before, "`{trick}` changed a file outside");
     }
-    assert!(n_answered[0] > contract.calls.len() / 2, "by call: {n_answered:?}");
+    assert!(n_answered[0] > contract.calls.len() / 3, "by call: {n_answered:?}");
     let beside: Vec<_> = std::fs::read_dir(home.path())?
         .map(|entry| Ok(entry?.file_name()))
         .collect::<Result<_, Failure>>()?;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tonic::transport::Channel;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::context_service_client::ContextServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
@@ -12,12 +11,12 @@ use weft_proto::noteweft::v1::{
 };
 use weft_testkit::http_stub::{HttpStub, RecordedRequest, StubResponse};
 use weft_testkit::write_cross_encoder;
-use weft_tests::{Failure, TestDaemon, example, served};
+use weft_tests::{Failure, TestChannel, TestDaemon, example, is_skipped_over, served};
 
 /// A question about the example vault.
 const QUERY: &str = "how does a pendulum keep time";
 
-async fn serving(settings: &[(&str, &str)]) -> Result<(TestDaemon, Channel), Failure> {
+async fn serving(settings: &[(&str, &str)]) -> Result<(TestDaemon, TestChannel), Failure> {
     let settings = [&[("embedding.model", "none")], settings].concat();
     let daemon = TestDaemon::start(&example(), &settings).await?;
     let channel = daemon.channel().await?;
@@ -25,7 +24,7 @@ async fn serving(settings: &[(&str, &str)]) -> Result<(TestDaemon, Channel), Fai
     Ok((daemon, channel))
 }
 
-async fn search(channel: &Channel, rerank: Option<bool>) -> Result<SearchResponse, Failure> {
+async fn search(channel: &TestChannel, rerank: Option<bool>) -> Result<SearchResponse, Failure> {
     let request = SearchRequest {
         query: QUERY.to_owned(),
         rerank,
@@ -103,6 +102,9 @@ async fn cross_encoder_reranks_the_hits_of_searches_and_contexts() -> Result<(),
 
 #[tokio::test(flavor = "multi_thread")]
 async fn endpoint_that_fails_or_is_slow_leaves_the_hits_as_they_were() -> Result<(), Failure> {
+    if is_skipped_over(1, "each node notices by itself that an endpoint is slow") {
+        return Ok(());
+    }
     // The last text is the most relevant.
     let respond = |asked: &RecordedRequest| {
         let body: Value = serde_json::from_str(&asked.body).unwrap_or_default();
