@@ -25,6 +25,7 @@ const USAGE: &str = "\
 usage: cargo xtask check            every check except the tests
        cargo xtask tidy             only layers and rules for files, in a second
        cargo xtask crash [KILLS]    kills the daemon KILLS times (default 200), then fails every disk operation once
+       cargo xtask drill [FAULTS]   kills nodes and databases of a cluster FAULTS times (default 200)
        cargo xtask bench [ARGS]     runs the benches with arguments for cargo bench, then prints a table
        cargo xtask docs             generates the pages of commands and settings
        cargo xtask dist [--binary PATH] [--out DIR]
@@ -50,6 +51,9 @@ fn main() -> anyhow::Result<ExitCode> {
         ["crash", kills @ ..] if kills.len() < 2 => {
             let kills = kills.first().copied().unwrap_or("200");
             steps::run(root, &steps::crash(kills))? && steps::run(root, &steps::EVERY_CHANGE)?
+        }
+        ["drill", faults @ ..] if faults.len() < 2 => {
+            steps::run(root, &steps::drill(faults.first().copied().unwrap_or("200")))?
         }
         ["unigram-table", source, table] => {
             unigram_table::write(Path::new(source), Path::new(table))?;

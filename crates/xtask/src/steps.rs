@@ -39,6 +39,13 @@ pub(crate) const fn crash(kills: &str) -> Step<'_> {
     Step { environment: Some(("WEFT_KILLS", kills)), ..Step::cargo("kills", ARGUMENTS) }
 }
 
+/// Returns the step that kills nodes and databases of a cluster `faults` times under load.
+pub(crate) const fn drill(faults: &str) -> Step<'_> {
+    const ARGUMENTS: &[&str] =
+        &["test", "--package", "weft", "--test", "weft", "drill", "--", "--nocapture"];
+    Step { environment: Some(("WEFT_DRILL", faults)), ..Step::cargo("drill", ARGUMENTS) }
+}
+
 /// Step that lets the disk fail at each operation of the store.
 pub(crate) const EVERY_CHANGE: Step<'_> = Step {
     environment: Some(("WEFT_EVERY_CHANGE", "1")),

@@ -32,11 +32,11 @@ const N_LINKING: usize = 5;
 const N_FILES: usize = 12;
 
 /// Time after which a daemon that does not answer counts as hung.
-const HANG_TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Returns a parameter from the environment: the number of kills, the seed or the model.
 #[expect(clippy::disallowed_methods, reason = "parameters of longer runs")]
-fn parameter<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+pub(crate) fn parameter<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
@@ -101,10 +101,8 @@ impl World {
     /// Records the generations published by the last process, and asserts that it opened a state that had been published.
     fn read_log(&mut self, name: &str) {
         let log = fs::read_to_string(self.path("log")).unwrap();
-        for line in log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            let (Some(generation), Some(digest)) =
-                (line["generation"].as_u64(), line["digest"].as_str())
-            else {
+        for line in log_lines(&log) {
+            let Some((generation, digest)) = published_state(&line) else {
                 assert_ne!(line["level"], "ERROR", "{name}: {line}");
                 continue;
             };
@@ -130,8 +128,18 @@ impl World {
     }
 }
 
+/// Returns the lines of a log in JSON, without those that a kill cut.
+pub(crate) fn log_lines(log: &str) -> impl Iterator<Item = Value> {
+    log.lines().filter_map(|line| serde_json::from_str(line).ok())
+}
+
+/// Returns the generation and digest of the state that a line reports as opened or published.
+pub(crate) fn published_state(line: &Value) -> Option<(u64, &str)> {
+    Some((line["generation"].as_u64()?, line["digest"].as_str()?))
+}
+
 /// A running daemon; killed when it is dropped.
-struct Daemon(Child);
+pub(crate) struct Daemon(pub(crate) Child);
 
 impl Daemon {
     async fn channel(&mut self, world: &World, name: &str) -> Channel {
@@ -152,7 +160,7 @@ impl Daemon {
     }
 
     /// Ends the process as a power cut would.
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }

@@ -4,6 +4,8 @@ mod backup;
 #[cfg(unix)]
 mod crash;
 mod doctor;
+#[cfg(unix)]
+mod drill;
 mod hygiene;
 mod mcp;
 #[cfg(unix)]

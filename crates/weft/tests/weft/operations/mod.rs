@@ -16,7 +16,7 @@ mod traces;
 use super::example;
 
 /// Returns a port that was just free.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     listener.local_addr().expect("a bound socket has an address").port()
 }
