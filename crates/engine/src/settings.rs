@@ -135,7 +135,7 @@ pub struct BridgeSettings {
     pub weights: Weights,
     /// True if a note, or the section of a note, that is named in the query gains similarity.
     pub names: bool,
-    /// True if rare words that notes share connect them as links do.
+    /// True if rare words that two notes share, and names of the one in the text of the other, connect them as links do.
     pub shared_words: bool,
     /// Number of hits at least half as similar as the best one above which connections count less, 1 to [`MAX_SIMILAR_HITS`].
     pub similar_hits: usize,

@@ -123,7 +123,20 @@ pub fn link(remainder: f64, direction: LinkDirection, degree: u32) -> f64 {
         LinkDirection::Link => 1.0,
         LinkDirection::Backlink => BACKLINK_FACTOR,
     };
-    let worth = (BASE_LINK_WORTH + remainder).min(1.0) * direction;
+    explicit(remainder, direction, degree)
+}
+
+/// Returns the strength of a name that occurs in the text of a hit and that is as `telling` as that, in `0.0..1.0`: a link that nobody wrote.
+///
+/// `min(0.95, 2·min(1, 0.4 + remainder)·telling / log₂(2 + n_named))`, with the number of other names in the text and of notes and sections with this name: a text that names much, or a name of many, means little.
+#[must_use]
+pub fn name(remainder: f64, telling: f64, n_named: u32) -> f64 {
+    explicit(remainder, telling, n_named)
+}
+
+/// Returns the strength of a connection that is written out, one of `degree` of its kind.
+fn explicit(remainder: f64, share: f64, degree: u32) -> f64 {
+    let worth = (BASE_LINK_WORTH + remainder).min(1.0) * share;
     (LINK_GAIN * worth / (2.0 + f64::from(degree)).log2()).min(MAX_STRENGTH)
 }
 

@@ -1,11 +1,12 @@
-//! Profile `bridge`: the effect of links and shared words on the notes around the best hits.
+//! Profile `bridge`: the effect of links, names and shared words on the notes around the best hits.
 
 use std::collections::HashSet;
 
 use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats};
+use weft_index::keyword::NamedInText;
 use weft_model::{NoteId, NoteMap, Stop};
 
-use super::evidence::{BestPassage, NoteEvidence, covers};
+use super::evidence::{BestPassage, NoteEvidence, covers, is_below};
 use super::hit_links::{HitLink, around};
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
@@ -17,15 +18,41 @@ use crate::{EngineError, EngineSettings};
 #[derive(Clone, Copy, Debug, Default)]
 struct Joint {
     link: Option<HitLink>,
+    /// The most telling name of the note in the text of the seed.
+    name: Name,
+    /// The most telling name of a section of the note in the text of the seed.
+    section: Name,
     kinship: Kinship,
     /// The topic sibling score, if the two share a topic and topics count.
     topic: f64,
 }
 
+/// A name in the text of a seed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Name {
+    /// How telling it is, 0 for no name.
+    telling: f64,
+    /// Number of other names in the text, and of notes and sections with this name.
+    n_named: u32,
+}
+
+impl Name {
+    fn strength(self, remainder: f64) -> f64 {
+        bridge::name(remainder, self.telling, self.n_named)
+    }
+
+    /// Returns the stronger of two names.
+    fn or(self, other: Self) -> Self {
+        if other.strength(1.0) > self.strength(1.0) { other } else { self }
+    }
+}
+
 /// Strength of each connection.
 #[derive(Clone, Copy)]
 struct Strength {
+    /// Connection with the note as a whole: a link, or its name.
     link: f64,
+    /// Connection with a passage: shared words, or the name of its section.
     words: f64,
     topic: f64,
 }
@@ -37,7 +64,11 @@ impl Strength {
                 if link.forward { LinkDirection::Link } else { LinkDirection::Backlink };
             bridge::link(remainder, direction, degree)
         });
-        Self { link, words: words.strength(joint.kinship, remainder), topic: joint.topic }
+        // The text of a link is often the name of its target.
+        let link = link.max(joint.name.strength(remainder));
+        let words = words.strength(joint.kinship, remainder);
+        let words = bridge::combined(words, joint.section.strength(remainder));
+        Self { link, words, topic: joint.topic }
     }
 
     fn total(&self) -> f64 {
@@ -60,7 +91,8 @@ impl Strength {
         if self.link > 0.0 && self.link >= self.words.max(self.topic) {
             match joint.link {
                 Some(HitLink { forward: false, .. }) => Connection::Backlink,
-                Some(_) | None => Connection::Link,
+                Some(_) => Connection::Link,
+                None => Connection::SharedWords,
             }
         } else if self.words >= self.topic {
             Connection::SharedWords
@@ -110,7 +142,9 @@ pub(super) fn lifts(
             && settings.bridge.shared_words
             && !disabled_signals.shared_words
         {
-            words = kinships(query, *seed_id, pool.best_passage(*seed_id), analyzers, &mut own)?;
+            let passage = pool.best_passage(*seed_id);
+            words = kinships(query, *seed_id, passage, analyzers, &mut own)?;
+            words.sections = named(query, *seed_id, passage, analyzers, &mut own)?;
         }
         seed.words.clone_from(&words.terms);
         seeds.push(seed);
@@ -211,6 +245,8 @@ struct SharedWords {
     /// How telling each of them is, relative to the rarest possible word.
     telling: Vec<f64>,
     stats: SharedWordStats,
+    /// The sections of each note that the hit names, each with the passage with which it begins.
+    sections: NoteMap<Vec<(usize, Name)>>,
 }
 
 /// A note that a connection reaches from a seed.
@@ -280,7 +316,7 @@ fn passage_kinships(
     words: &SharedWords,
     ids: &[NoteId],
 ) -> Result<Vec<Vec<Kinship>>, EngineError> {
-    let SharedWords { terms, telling, stats: _ } = words;
+    let SharedWords { terms, telling, .. } = words;
     if terms.is_empty() {
         return Ok(vec![Vec::new(); ids.len()]);
     }
@@ -304,10 +340,14 @@ fn lift_best(
     reached: &mut Reached,
 ) {
     let joint = reached.joint;
+    let named = source.words.sections.get(&reached.id).map_or(&[][..], |named| named);
     let mut strengths = Vec::with_capacity(evidence.passages.len());
     let (mut best, mut link): (Option<(f64, usize)>, f64) = (None, 0.0);
     for (at, (passage, own)) in evidence.passages.iter().zip(&evidence.own).enumerate() {
-        let joint = Joint { kinship: kinships.get(at).copied().unwrap_or_default(), ..joint };
+        let around = named.iter().filter(|(first, _)| is_below(&evidence.passages, at, *first));
+        let section = around.fold(Name::default(), |best, (_, name)| best.or(*name));
+        let kinship = kinships.get(at).copied().unwrap_or_default();
+        let joint = Joint { kinship, section, ..joint };
         let remainder = source.remainder.answered(&covers(passage));
         let strength = source.strength(&joint, remainder, words);
         strengths.push(strength.answering(remainder).total());
@@ -401,7 +441,39 @@ fn kinships(
         by_chance: f64::from(n_shared) / n_others as f64,
     };
     let (terms, telling) = own.into_iter().map(|(_, telling, _, term)| (term, telling)).unzip();
-    Ok(SharedWords { terms, telling, stats })
+    Ok(SharedWords { terms, telling, stats, ..SharedWords::default() })
+}
+
+/// Adds every note that `passage` of `seed_id`, or its whole text, names; returns the sections that it names.
+fn named(
+    query: &PreparedQuery<'_>,
+    seed_id: NoteId,
+    passage: Option<&BestPassage>,
+    analyzers: &AnalyzerPool,
+    joints: &mut NoteMap<Joint>,
+) -> Result<NoteMap<Vec<(usize, Name)>>, EngineError> {
+    let mut named_sections: NoteMap<Vec<(usize, Name)>> = NoteMap::default();
+    let mut found = query.named_in(seed_id, passage.map(|passage| passage.span), analyzers)?;
+    for named in &mut found {
+        named.notes.retain(|id| *id != seed_id && query.passes(*id));
+        named.sections.retain(|(id, _)| *id != seed_id && query.passes(*id));
+    }
+    found.retain(|named| !named.notes.is_empty() || !named.sections.is_empty());
+    let n_others = found.len().saturating_sub(1);
+    for NamedInText { notes, sections, telling } in found {
+        let n_named = n_others + notes.len() + sections.len();
+        let name = Name { telling, n_named: u32::try_from(n_named).unwrap_or(u32::MAX) };
+        for id in notes {
+            let joint = joints.entry(id).or_default();
+            joint.name = joint.name.or(name);
+        }
+        for (id, first) in sections {
+            let joint = joints.entry(id).or_default();
+            joint.section = joint.section.or(name);
+            named_sections.entry(id).or_default().push((first, name));
+        }
+    }
+    Ok(named_sections)
 }
 
 /// How far each note answers each word of the query.

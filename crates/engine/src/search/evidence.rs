@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use weft_accordion::CandidatePassage;
 use weft_gars::bridge::{self, Remainder};
 use weft_index::Snapshot;
-use weft_index::keyword::{Language, Saturations, ScoredPassage};
+use weft_index::keyword::{Language, NamedInText, Saturations, ScoredPassage};
 use weft_index::notes::NoteEntry;
 use weft_index::vector::{RowId, VectorSearch as _};
 use weft_model::{NoteId, NoteMap, Span};
@@ -131,6 +131,20 @@ impl PreparedQuery<'_> {
             found.insert(*id, with_words.map(passage).collect());
         }
         Ok(found)
+    }
+
+    /// Returns the notes and sections with a name that occurs in a part of a note's body.
+    pub(super) fn named_in(
+        &self,
+        id: NoteId,
+        part: Option<Span>,
+        analyzers: &AnalyzerPool,
+    ) -> Result<Vec<NamedInText>, EngineError> {
+        let Some(entry) = self.snapshot.notes.entry(id) else { return Ok(Vec::new()) };
+        let text = part.map_or(&*entry.body, |part| part.slice(&entry.body));
+        let language = self.snapshot.keyword.language(id)?.unwrap_or(Language::English);
+        let words = analyzers.with(|analyzer| analyzer.words(text, language));
+        Ok(self.snapshot.keyword.named_in_text(&words)?)
     }
 
     /// Returns those of `terms` that a part of a note's body contains.
@@ -267,7 +281,7 @@ fn linked_sections(snapshot: &Snapshot, id: NoteId, entry: &NoteEntry) -> Vec<(S
 }
 
 /// True if the passage at position `at` is in the section that begins with passage `first`.
-fn is_below(passages: &[ScoredPassage], at: usize, first: usize) -> bool {
+pub(super) fn is_below(passages: &[ScoredPassage], at: usize, first: usize) -> bool {
     let mut section = Some(at);
     while let Some(next) = section.filter(|next| *next > first) {
         section = passages[next].above;

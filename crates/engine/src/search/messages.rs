@@ -110,7 +110,7 @@ pub enum Connection {
     Link,
     /// The note links to the hit.
     Backlink,
-    /// Both contain words that few notes contain.
+    /// Both contain words that few notes contain, or the text of the hit contains a name of the note or of one of its sections.
     SharedWords,
     /// Both link to a topic.
     Topic,

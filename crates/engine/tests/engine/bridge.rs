@@ -169,6 +169,39 @@ fn section_is_named_by_its_heading() {
 }
 
 #[test]
+fn name_in_the_text_of_a_hit_connects_like_a_link() {
+    let noise = (0..60).map(|at| {
+        let people = if at % 2 == 0 { "people" } else { "society" };
+        (format!("other{at}.md"), format!("Number {at} is about {people} and the sea.\n"))
+    });
+    let note = |heading: &str, text: &str| {
+        format!("## Kelp\n\nA brown weed by the sea.\n\n## {heading}\n\n{text}\n")
+    };
+    let (named, text) = ("People of the Sea Society", "Its first president was Hall.");
+    let hit_text = "The journal Tides is published by the people of the sea society.\n".to_owned();
+    let cases = [
+        ("a note", format!("# {named}\n\n{text}\n"), true),
+        ("a section", note(named, text), true),
+        ("another section", note("Society of the Sea", text), false),
+    ];
+    for (name, target, is_reached) in cases {
+        let mut files =
+            vec![("tides.md".to_owned(), hit_text.clone()), ("t.md".to_owned(), target)];
+        files.extend(noise.clone());
+        let vault = vault_of_words(&files);
+        let answer = vault.search("president of the publisher of the journal Tides");
+        let target = hit(&answer, "t");
+        let via = target.via.as_ref().map(|via| (via.uri.as_str(), via.connection));
+        let expected = is_reached.then_some(("tides", Connection::SharedWords));
+        assert_eq!(via, expected, "{name}: {target:?}");
+        let disabled_signals = DisabledSignals { shared_words: true, ..DisabledSignals::default() };
+        let asked = request("president of the publisher of the journal Tides");
+        let without = vault.ask(&SearchRequest { disabled_signals, ..asked });
+        assert!(hit(&without, "t").via.is_none(), "{name}");
+    }
+}
+
+#[test]
 fn note_linked_with_the_best_hit_ranks_second() {
     let mut files = vec![
         (

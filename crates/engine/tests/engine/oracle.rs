@@ -19,6 +19,7 @@ struct Doc {
     words: BTreeMap<String, f64>,
     length: f64,
     names: Vec<Vec<String>>,
+    body: Vec<String>,
     outgoing: BTreeSet<String>,
     /// The cosines of its chunks as computed by the index: other rounding would reorder ties.
     cosines: Vec<f32>,
@@ -38,7 +39,8 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         for alias in &entry.note.aliases {
             all.extend(words(alias));
         }
-        all.extend(words(&entry.body));
+        let body = words(&entry.body);
+        all.extend(body.iter().cloned());
         let length = all.len() as f64;
         let others = entry.other_names();
         for name in &others {
@@ -58,6 +60,7 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         let doc = Doc {
             length,
             words: counts,
+            body,
             names: names.map(&mut words).filter(|name| !name.is_empty()).collect(),
             outgoing: graph
                 .outgoing(id)
@@ -87,28 +90,33 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
     }
     let attainable: f64 = weights.values().sum();
 
+    // The runs of words that are names, longest first, with the notes of that name.
+    let named = |words: &[String]| {
+        let mut found: Vec<(Vec<String>, Vec<&String>)> = Vec::new();
+        let mut used = vec![false; words.len()];
+        for len in (1..=words.len()).rev() {
+            for start in 0..=words.len() - len {
+                let run = &words[start..start + len];
+                let has_name = |doc: &Doc| doc.names.iter().any(|name| name == run);
+                let notes = docs.iter().filter(|(_, doc)| has_name(doc)).map(|(uri, _)| uri);
+                let notes: Vec<&String> = notes.collect();
+                if !notes.is_empty() && !used[start..start + len].contains(&true) {
+                    used[start..start + len].fill(true);
+                    found.push((run.to_vec(), notes));
+                }
+            }
+        }
+        found
+    };
     let mut mentions: HashMap<&String, f64> = HashMap::new();
-    let mut used = vec![false; asked.len()];
-    for len in (1..=asked.len()).rev() {
-        for start in 0..=asked.len() - len {
-            let run = &asked[start..start + len];
-            let named: Vec<&String> = docs
-                .iter()
-                .filter(|(_, doc)| doc.names.iter().any(|name| name == run))
-                .map(|(uri, _)| uri)
-                .collect();
-            if named.is_empty() || used[start..start + len].contains(&true) {
-                continue;
-            }
-            used[start..start + len].fill(true);
-            let telling = |word: &&String| if df(word) > 0.0 { idf(word) } else { greatest };
-            let own: BTreeSet<&String> = run.iter().collect();
-            let share =
-                own.iter().map(telling).sum::<f64>() / distinct.iter().map(telling).sum::<f64>();
-            for uri in named {
-                let known = mentions.entry(uri).or_default();
-                *known = known.max(share);
-            }
+    for (run, notes) in named(&asked) {
+        let telling = |word: &&String| if df(word) > 0.0 { idf(word) } else { greatest };
+        let own: BTreeSet<&String> = run.iter().collect();
+        let share =
+            own.iter().map(telling).sum::<f64>() / distinct.iter().map(telling).sum::<f64>();
+        for uri in notes {
+            let known = mentions.entry(uri).or_default();
+            *known = known.max(share);
         }
     }
 
@@ -163,14 +171,25 @@ pub(crate) fn recipe(vault: &Vault, query: &str) -> BTreeMap<String, Expected> {
         };
         let greatest_kin = docs.iter().map(|(x, doc)| kin(x, doc)).fold(0.0, f64::max);
         let by_chance = telling.iter().map(|word| df(word) - 1.0).sum::<f64>() / (n - 1.0).max(1.0);
+        let mut names = if rank < 3 { named(&head.body) } else { Vec::new() };
+        names.iter_mut().for_each(|(_, notes)| notes.retain(|uri| uri != u));
+        names.retain(|(_, notes)| !notes.is_empty());
         for (x, doc) in docs.iter().filter(|(x, _)| x != u) {
             let rest = remainder(head, doc);
-            let mut keep = 1.0;
+            let worth = 2.0 * (0.4 + rest).min(1.0);
+            let of_name = |(run, notes): &(Vec<String>, Vec<&String>)| {
+                let telling = run.iter().map(|word| idf(word)).sum::<f64>() / greatest;
+                let n_named = (names.len() - 1 + notes.len()) as f64;
+                (worth * telling.min(1.0) / (2.0 + n_named).log2()).min(0.95)
+            };
+            let names = names.iter().filter(|(_, notes)| notes.contains(&x)).map(of_name);
+            let mut link = names.fold(0.0, f64::max);
             if neighbors.contains(x) {
                 let d = if head.outgoing.contains(x) { 1.0 } else { 0.7 };
                 let degree = neighbors.len() as f64;
-                keep *= 1.0 - (2.0 * (0.4 + rest).min(1.0) * d / (2.0 + degree).log2()).min(0.95);
+                link = link.max((worth * d / (2.0 + degree).log2()).min(0.95));
             }
+            let mut keep = 1.0 - link;
             let kin = kin(x, doc).powi(2) / greatest_kin.max(1e-300);
             if kin > 0.02 {
                 keep *= 1.0 - (2.5 * (-2.0 * by_chance).exp() * kin * rest).min(0.95);

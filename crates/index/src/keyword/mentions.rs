@@ -1,8 +1,10 @@
-//! Mentions: notes and sections with a name that occurs in a query.
+//! Mentions: notes and sections with a name that occurs in a query or a text.
 //!
 //! A name is indexed as one term, so that a run of words is looked up at once.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use weft_model::NoteId;
 
@@ -10,6 +12,8 @@ use super::analyzer::Analyzer;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
+use super::name_filter::NameHash;
+use super::segment_reader::hash;
 
 /// Maximum number of words of a query searched for names; further words are ignored.
 const MAX_QUERY_WORDS: usize = 128;
@@ -19,6 +23,9 @@ const MAX_NAME_WORDS: usize = 16;
 
 /// Maximum number of notes that contain a section of one name. A heading of more notes, such as "References", is part of a form and names nothing.
 const MAX_NOTES_WITH_SECTION: usize = 30;
+
+/// Maximum number of notes and sections with one name found in a text. A name of more means none of them in particular.
+const MAX_WITH_NAME: usize = 30;
 
 /// Share of its bonus that a name loses if the note contains no word of the query as typed.
 const FOLDED_LOSS: f64 = 0.05;
@@ -50,6 +57,17 @@ pub struct Mentions {
     pub notes: Vec<Mention>,
     /// Sections of notes, by ascending id and passage.
     pub sections: Vec<SectionMention>,
+}
+
+/// Notes and sections of one name that occurs in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedInText {
+    /// Notes.
+    pub notes: Vec<NoteId>,
+    /// Sections, each as its note and the index of the passage with which it begins.
+    pub sections: Vec<(NoteId, usize)>,
+    /// How telling the name is: the summed IDF of its words relative to that of an unknown word, at most 1.
+    pub telling: f64,
 }
 
 /// Run of words that is a name.
@@ -160,37 +178,80 @@ impl KeywordReader {
         Ok(longest.1)
     }
 
+    /// Returns the notes and sections with a name that occurs in a text, given as its words, as [`Analyzer::words`] returns them.
+    ///
+    /// Names are found as in a query, see [`mentions`](Self::mentions), but not those of more than 30 notes and sections.
+    /// Cost: some nanoseconds for each run of words, and a lookup for each name. The first call per segment reads its names.
+    pub fn named_in_text(&self, words: &[String]) -> Result<Vec<NamedInText>, KeywordError> {
+        self.read(|| {
+            self.check_loaded()?;
+            let unknown = self.idf(0);
+            let mut found = Vec::new();
+            for NameMatch { words, notes, sections } in self.name_matches(words)? {
+                if notes.len() + sections.len() > MAX_WITH_NAME {
+                    continue;
+                }
+                let mut idf = 0.0;
+                for word in words {
+                    idf += self.idf(self.n_notes_with(word)?);
+                }
+                found.push(NamedInText { notes, sections, telling: (idf / unknown).min(1.0) });
+            }
+            Ok(found)
+        })
+    }
+
     /// Returns the runs of words that are names, longest first, each with the notes and sections of that name. No two runs overlap.
     fn name_matches<'w>(&self, words: &'w [String]) -> Result<Vec<NameMatch<'w>>, KeywordError> {
         let mut found = Vec::new();
         let mut is_used = vec![false; words.len()];
-        let within = (1..=words.len().min(MAX_NAME_WORDS)).rev();
-        let longest = (words.len() > MAX_NAME_WORDS).then_some(words.len());
-        for n_words in longest.into_iter().chain(within) {
-            for start in 0..=words.len() - n_words {
-                let run = start..start + n_words;
-                if is_used[run.clone()].contains(&true) {
-                    continue;
-                }
-                let name = words[run.clone()].join(" ");
-                let (mut notes, mut sections, mut n_with_section) = (Vec::new(), Vec::new(), 0);
-                for segment in &self.0.segments {
-                    segment.each_named(&name, |note| notes.push(note))?;
-                    segment.each_section(&name, |note, passages| {
-                        n_with_section += 1;
-                        sections.extend(passages.iter().map(|passage| (note, *passage as usize)));
-                    })?;
-                }
-                if n_with_section > MAX_NOTES_WITH_SECTION {
-                    sections.clear();
-                }
-                if !notes.is_empty() || !sections.is_empty() {
-                    is_used[run.clone()].fill(true);
-                    found.push(NameMatch { words: &words[run], notes, sections });
-                }
+        for run in self.likely_names(words)? {
+            if is_used[run.clone()].contains(&true) {
+                continue;
+            }
+            let name = words[run.clone()].join(" ");
+            let (mut notes, mut sections, mut n_with_section) = (Vec::new(), Vec::new(), 0);
+            for segment in &self.0.segments {
+                segment.each_named(&name, |note| notes.push(note))?;
+                segment.each_section(&name, |note, passages| {
+                    n_with_section += 1;
+                    sections.extend(passages.iter().map(|passage| (note, *passage as usize)));
+                })?;
+            }
+            if n_with_section > MAX_NOTES_WITH_SECTION {
+                sections.clear();
+            }
+            if !notes.is_empty() || !sections.is_empty() {
+                is_used[run.clone()].fill(true);
+                found.push(NameMatch { words: &words[run], notes, sections });
             }
         }
         Ok(found)
+    }
+
+    /// Returns the runs of words that may be names, longest first.
+    fn likely_names(&self, words: &[String]) -> Result<Vec<Range<usize>>, KeywordError> {
+        let hashes: Vec<u64> = words.iter().map(|word| hash(word.as_bytes())).collect();
+        let mut runs = Vec::new();
+        for segment in &self.0.segments {
+            let filter = segment.name_filter()?;
+            for start in 0..words.len() {
+                let mut run = NameHash::default();
+                for (end, word) in (start + 1..).zip(&hashes[start..]) {
+                    run = run.followed_by(*word);
+                    let is_short = end - start <= MAX_NAME_WORDS;
+                    if !is_short && start > 0 {
+                        break;
+                    }
+                    if (is_short || end == words.len()) && filter.may_contain(run) {
+                        runs.push(start..end);
+                    }
+                }
+            }
+        }
+        runs.sort_unstable_by_key(|run| (Reverse(run.len()), run.start));
+        runs.dedup();
+        Ok(runs)
     }
 }
 
@@ -200,6 +261,7 @@ mod tests {
     use super::super::keyword_query::QueryOptions;
     use super::super::keyword_settings::KeywordSettings;
     use super::super::keyword_writer::KeywordWriter;
+    use super::super::language::Language;
     use super::super::name_terms::names;
     use super::*;
 
@@ -268,6 +330,21 @@ mod tests {
                 mentions.notes.iter().all(|mention| mention.share > 0.0 && mention.share <= 1.0)
             );
         }
+    }
+
+    #[test]
+    fn names_are_found_in_a_long_text() {
+        let reader = reader();
+        let filler = "the bodies go around ".repeat(100);
+        let text = format!("{filler} Orbits of the planets, quicksilver {filler} planets");
+        let words = Analyzer::new().words(&text, Language::English);
+        let found = reader.named_in_text(&words).unwrap();
+        let notes: Vec<u32> =
+            found.iter().flat_map(|named| &named.notes).map(|id| id.get()).collect();
+        assert_eq!(notes, [3, 1, 2], "longest first");
+        assert!(found.iter().all(|named| named.telling > 0.0 && named.telling <= 1.0), "{found:?}");
+        assert!(found[0].telling > found[2].telling, "more words say more: {found:?}");
+        assert!(reader.named_in_text(&[]).unwrap().is_empty());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use weft_model::NoteId;
 use super::index_schema::{LANGUAGE, LENGTH, N_BOOSTED, NOTE, PASSAGES, SchemaFields, VERSION};
 use super::keyword_error::{IndexLocation, KeywordError};
 use super::language::Language;
+use super::name_filter::NameFilter;
 use super::passage_list::PassageList;
 use super::term_list::{ListedTerm, read_term_list};
 
@@ -60,6 +61,8 @@ pub(super) struct Segment {
     repeated: [Arc<InvertedIndexReader>; N_BOOSTED + 1],
     names: Arc<InvertedIndexReader>,
     sections: Arc<InvertedIndexReader>,
+    /// Filter of the names of notes and sections, including those of deleted documents. Depends only on the segment files.
+    name_filter: Arc<OnceLock<NameFilter>>,
     /// Note of each document.
     pub(super) notes: Arc<[NoteId]>,
     /// Length of each document.
@@ -130,6 +133,7 @@ impl Segment {
             ],
             names: index(fields.names)?,
             sections: index(fields.sections)?,
+            name_filter: earlier.map(|it| Arc::clone(&it.name_filter)).unwrap_or_default(),
             n_slots: earlier.map_or_else(
                 || notes.iter().map(|note| note.index() + 1).max().unwrap_or(0),
                 |earlier| earlier.n_slots,
@@ -253,6 +257,22 @@ impl Segment {
             }
         }
         Ok(())
+    }
+
+    /// Returns a filter that every name of a note or a section passes. The first call reads both dictionaries.
+    pub(super) fn name_filter(&self) -> Result<&NameFilter, KeywordError> {
+        if let Some(filter) = self.name_filter.get() {
+            return Ok(filter);
+        }
+        let dictionaries = [self.names.terms(), self.sections.terms()];
+        let mut filter = NameFilter::new(dictionaries.iter().map(|it| it.num_terms()).sum());
+        for dictionary in dictionaries {
+            let mut names = dictionary.stream().map_err(|error| self.location.io(error))?;
+            while let Some((name, _)) = names.next() {
+                filter.insert(name);
+            }
+        }
+        Ok(self.name_filter.get_or_init(|| filter))
     }
 
     /// Passes every live note with this name, a term as built by `name_terms`, to `sink`.
