@@ -68,6 +68,9 @@ pub(super) fn passages(
     let (title, origin) = frames.fitted(label, FIXED_CHARS);
     let uri = link_destination(label.uri);
     let (mut text, source) = match frames.citations {
+        Citations::Inline if label.is_named_by_uri() => {
+            (format!("## {}", inline(label.uri)), String::new())
+        }
         Citations::Inline => (format!("## [{}]({uri})", inline(&title)), String::new()),
         Citations::List => {
             let source = format!("[{number}]: [{}]({uri})\n", inline(label.title));

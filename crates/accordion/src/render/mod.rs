@@ -62,6 +62,14 @@ pub(crate) struct NoteLabel<'a> {
     pub(crate) n_chars: u64,
 }
 
+impl NoteLabel<'_> {
+    /// True if the uri ends with the title, as that of a file named by its title.
+    fn is_named_by_uri(&self) -> bool {
+        let folder = self.uri.strip_suffix(self.title).filter(|_| !self.title.is_empty());
+        folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+    }
+}
+
 /// The text around and between the notes.
 struct WrapperParts {
     open: &'static str,
@@ -153,13 +161,14 @@ pub(crate) struct RenderedNote {
 
 impl Frames {
     /// Returns the title and the origin of a note as shown. If the budget is small, the title is shortened, and an origin for which no room is left is dropped.
+    ///
+    /// Hits have no origin: the ledger names the hit that raised them.
     fn fitted(self, label: &NoteLabel<'_>, n_fixed: usize) -> (String, Option<String>) {
         let origin = match (label.relation, label.via) {
             _ if label.is_focus => Some("the focus".to_owned()),
             (Some(relation), Some(via)) => Some(format!("{relation} via {via}")),
             (Some(relation), None) => Some(relation.to_owned()),
-            (None, Some(via)) => Some(format!("via {via}")),
-            (None, None) => None,
+            (None, _) => None,
         };
         if !self.is_small {
             return (label.title.to_owned(), origin);

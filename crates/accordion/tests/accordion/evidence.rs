@@ -169,7 +169,7 @@ fn parts_have_their_places_and_headings() {
     assert_eq!((shown.first_line, shown.last_line), (3, 5));
     assert_eq!(shown.heading_path, ["Ferns"]);
     let rendered = ledger.summary.rendered.unwrap();
-    assert!(rendered.starts_with("## [a](a)\n```\n"), "{rendered}");
+    assert!(rendered.starts_with("## a\n```\n"), "{rendered}");
     assert!(rendered.contains("\n# Ferns\n\nA fern."), "{rendered}");
 }
 
@@ -203,6 +203,28 @@ fn frames_are_short_if_the_budget_is_small() {
         assert!(frame - around <= 94, "{frame} characters: {small}");
         let large = PackRequest { rendering, ..request(1000, vec![candidate.clone()]) };
         assert!(pack(large).unwrap().summary.rendered.unwrap().contains(long));
+    }
+}
+
+#[test]
+fn title_that_ends_the_uri_is_not_repeated() {
+    let rendered = |uri: &str, title: &str| {
+        let candidate = Candidate {
+            title: title.to_owned(),
+            via: Some("hit".to_owned()),
+            ..note(uri, 1.0, "A fern.")
+        };
+        pack(request(200, vec![candidate])).unwrap().summary.rendered.unwrap()
+    };
+    for (uri, title, expected) in [
+        ("a fern", "a fern", "## a fern"),
+        ("garden/a fern", "a fern", "## garden/a fern"),
+        ("garden/a *fern*", "a *fern*", r"## garden/a \*fern\*"),
+        ("garden/a fern", "A fern", "## [A fern](<garden/a fern>)"),
+        ("garden/fern", "n", "## [n](garden/fern)"),
+        ("garden/fern", "", "## [](garden/fern)"),
+    ] {
+        assert_eq!(rendered(uri, title), format!("{expected}\n```\nA fern.\n```\n"), "{title}");
     }
 }
 
