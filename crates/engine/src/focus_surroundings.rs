@@ -155,7 +155,10 @@ impl<'s> FocusSurroundings<'s> {
         self.stop.check()?;
         // The focus note's own chunks are the nearest ones.
         let n_chunks = N_NEAREST_CHUNKS + self.n_vectors().min(MAX_OWN_CHUNKS);
-        let chunks = vectors.index.nearest(&own, n_chunks, self.passing)?;
+        let graph = self.snapshot.notes.graph();
+        // Copies of a text have equal scores, and neither ids nor rows may decide between them.
+        let by_uri = |a: NoteId, b: NoteId| graph.uri(a).cmp(graph.uri(b));
+        let chunks = vectors.index.nearest_by(&own, n_chunks, self.passing, &by_uri)?;
         self.stop.check()?;
         let mut best: NoteMap<f64> = NoteMap::default();
         for ChunkHit { note, .. } in chunks {
@@ -164,7 +167,6 @@ impl<'s> FocusSurroundings<'s> {
                 best.insert(note, similarity);
             }
         }
-        let graph = self.snapshot.notes.graph();
         let mut similar: Vec<(NoteId, f64)> = best.into_iter().collect();
         similar.sort_unstable_by(|(a, x), (b, y)| {
             y.total_cmp(x).then_with(|| graph.uri(*a).cmp(graph.uri(*b)))

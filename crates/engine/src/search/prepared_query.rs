@@ -181,9 +181,12 @@ impl PreparedQuery<'_> {
         let mut passing = self.passing.clone();
         let mut n_chunks = self.n_chunks_for(k);
         let is_exact = vectors.index.is_exact();
+        let graph = self.snapshot.notes.graph();
+        // Copies of a text have equal scores, and neither ids nor rows may decide between them.
+        let by_uri = |a: NoteId, b: NoteId| graph.uri(a).cmp(graph.uri(b));
         loop {
             stop.check()?;
-            let chunks = vectors.index.nearest(vector, n_chunks, &passing)?;
+            let chunks = vectors.index.nearest_by(vector, n_chunks, &passing, &by_uri)?;
             let is_all = chunks.len() < n_chunks;
             found.reserve(chunks.len().min(k));
             for ChunkHit { row, note, score } in chunks {
@@ -199,7 +202,6 @@ impl PreparedQuery<'_> {
             if is_all || found.len() >= k {
                 return Ok(found);
             }
-            let graph = self.snapshot.notes.graph();
             let is_left = |id: &NoteId| self.passing.contains(*id) && !found.contains_key(id);
             passing = NoteSet::Only(graph.ids().filter(is_left).collect::<NoteBits>());
             n_chunks *= 2;

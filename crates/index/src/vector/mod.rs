@@ -22,6 +22,7 @@ mod vector_writer;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,19 @@ pub trait VectorSearch: Send + Sync {
         query: &[f32],
         k: usize,
         filter: &NoteSet,
+    ) -> Result<Vec<ChunkHit>, VectorError> {
+        self.nearest_by(query, k, filter, &|_, _| Ordering::Equal)
+    }
+
+    /// Like [`nearest`](Self::nearest), with ties between notes decided by `tie`.
+    ///
+    /// Row numbers depend on the history of the index, so that they decide nothing about notes if `tie` orders all of them.
+    fn nearest_by(
+        &self,
+        query: &[f32],
+        k: usize,
+        filter: &NoteSet,
+        tie: &dyn Fn(NoteId, NoteId) -> Ordering,
     ) -> Result<Vec<ChunkHit>, VectorError>;
 
     /// Returns the exact score of each of `rows`, in their order, deleted ones included.

@@ -1,6 +1,6 @@
 //! Candidates for the best rows, by approximate scores.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Number of rows scored between prefetching a row and reading it.
@@ -81,11 +81,12 @@ impl Shortlist {
         }
     }
 
-    /// Returns the best `k` rows by `score`, best first, ties by the lower row; calls `fetch` for each row some time before.
+    /// Returns the best `k` rows by `score`, best first, ties by `tie` and then by the lower row; calls `fetch` for each row some time before.
     pub(super) fn best(
         mut self,
         fetch: impl Fn(u32),
         score: impl Fn(u32) -> f32,
+        tie: impl Fn(u32, u32) -> Ordering,
     ) -> Vec<(u32, f32)> {
         self.cut();
         self.candidates.retain(|candidate| candidate.upper >= self.floor);
@@ -94,6 +95,8 @@ impl Shortlist {
         });
         // Min-heap: the lowest score on top, among equals the highest row.
         let mut best: BinaryHeap<Reverse<u64>> = BinaryHeap::with_capacity(self.k + 1);
+        // Rows that did not fit but may have the same score as the last one that does.
+        let mut tied: Vec<u64> = Vec::new();
         let candidates = self.candidates.iter().copied();
         for BoundedRow { upper, row } in with_prefetch(candidates, |candidate| fetch(candidate.row))
         {
@@ -104,13 +107,18 @@ impl Shortlist {
             }
             best.push(Reverse(rank(score(row), row)));
             if best.len() > self.k {
-                best.pop();
+                tied.extend(best.pop().map(|Reverse(least)| least));
             }
         }
-        best.into_sorted_vec()
-            .into_iter()
-            .map(|Reverse(key)| (row_of(key), score_of(key)))
-            .collect()
+        let least = best.peek().map(|Reverse(least)| *least >> 32);
+        tied.retain(|rank| Some(*rank >> 32) == least);
+        let mut best: Vec<u64> = best.into_iter().map(|Reverse(rank)| rank).chain(tied).collect();
+        best.sort_unstable_by(|left, right| {
+            let by_score = (*right >> 32).cmp(&(*left >> 32));
+            by_score.then_with(|| tie(row_of(*left), row_of(*right))).then_with(|| right.cmp(left))
+        });
+        best.truncate(self.k);
+        best.into_iter().map(|rank| (row_of(rank), score_of(rank))).collect()
     }
 }
 
@@ -166,6 +174,7 @@ mod tests {
             rows in prop::collection::vec((-20_i8..20, -1.0_f32..1.0), 1..200),
             bound in 0.0_f32..8.0,
             k in 1_usize..20,
+            modulus in 1_u32..9,
         ) {
             let scores: Vec<f32> = rows.iter().map(|&(score, _)| f32::from(score)).collect();
             let mut list = Shortlist::new(k, rows.len());
@@ -175,10 +184,14 @@ mod tests {
                     list.add(row, known, bound);
                 }
             }
+            let tie = |left: u32, right: u32| (left % modulus).cmp(&(right % modulus));
             let mut expected: Vec<(u32, f32)> = (0..).zip(scores.iter().copied()).collect();
-            expected.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+            expected.sort_by(|left, right| {
+                let by_score = right.1.total_cmp(&left.1);
+                by_score.then(tie(left.0, right.0)).then(left.0.cmp(&right.0))
+            });
             expected.truncate(k);
-            prop_assert_eq!(list.best(|_| {}, |row| scores[row as usize]), expected);
+            prop_assert_eq!(list.best(|_| {}, |row| scores[row as usize], tie), expected);
         }
     }
 }

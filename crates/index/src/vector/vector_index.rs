@@ -1,5 +1,6 @@
 //! The immutable index: searches and row data.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -455,11 +456,12 @@ impl VectorIndex {
 }
 
 impl VectorSearch for VectorIndex {
-    fn nearest(
+    fn nearest_by(
         &self,
         query: &[f32],
         k: usize,
         filter: &NoteSet,
+        tie: &dyn Fn(NoteId, NoteId) -> Ordering,
     ) -> Result<Vec<ChunkHit>, VectorError> {
         let query = self.query(query)?;
         let (eligible, n) = self.eligible(filter);
@@ -479,14 +481,16 @@ impl VectorSearch for VectorIndex {
                 self.scan(&query, (&eligible, n), 0, &mut list);
             }
         }
-        let best = list.best(|row| self.fetch(row), |row| self.score(&query, row));
-        Ok(best
-            .into_iter()
-            .map(|(row, score)| {
-                let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
-                ChunkHit { row: RowId::new(row), note: self.blocks[block].codes.owners[at], score }
-            })
-            .collect())
+        let note = |row: u32| {
+            self.blocks[row as usize / BLOCK_ROWS].codes.owners[row as usize % BLOCK_ROWS]
+        };
+        let best = list.best(
+            |row| self.fetch(row),
+            |row| self.score(&query, row),
+            |left, right| tie(note(left), note(right)),
+        );
+        let hit = |(row, score)| ChunkHit { row: RowId::new(row), note: note(row), score };
+        Ok(best.into_iter().map(hit).collect())
     }
 
     fn similarities(&self, query: &[f32], rows: &[RowId]) -> Result<Vec<f32>, VectorError> {
