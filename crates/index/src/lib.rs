@@ -30,6 +30,7 @@ pub use snapshot::{LoadingVectors, Publisher, Reader, Snapshot, VectorLoadGuard,
 pub use store::{Backup, BackupPart, BackupSummary, BackupWriter, inspect, restore};
 pub use store::{
     Checkpoint, Checkpoints, EmbeddingStore, EmbeddingStoreReport, LatestCheckpoint,
-    MODEL_CHOICE_FILE, MODEL_SETTINGS_FILE, ResumePoint, Store, StoreError,
+    MODEL_CHOICE_FILE, MODEL_SETTINGS_FILE, ResumePoint, SharedGraph, SharedGraphSource, Store,
+    StoreError,
 };
 pub use truncated_maps::TruncatedFile;

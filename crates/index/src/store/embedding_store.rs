@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use weft_model::{NoteId, TextHash};
 
+use super::shared_graph::{SharedGraph, SharedGraphSource};
 use super::{StoreError, calibration_sample};
 use crate::calibration::Calibration;
 use crate::disk::{self, Disk, FileStamp};
@@ -32,6 +33,9 @@ const LOG_FILE: &str = "rows.log";
 
 /// File of the graph over the rows.
 const GRAPH_FILE: &str = "hnsw.u32";
+
+/// File of the vectors while a shared graph is built.
+const GRAPH_BUILD_FILE: &str = "graph-build.f32";
 
 /// File that describes the model of a folder.
 const MODEL_FILE: &str = "model.rmp";
@@ -139,6 +143,12 @@ pub struct EmbeddingStoreReport {
 }
 
 impl EmbeddingStore {
+    /// Returns the model whose vectors are stored.
+    #[must_use]
+    pub const fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
     /// Returns the number of chunks without a vector.
     #[must_use]
     pub const fn n_waiting(&self) -> usize {
@@ -199,7 +209,9 @@ impl EmbeddingStore {
                     }
                     None => (VectorWriter::in_memory(model.dimension, params)?, Vec::new()),
                 };
-                rewrite(disk, &folder, next, &writer, entries)?;
+                let live = writer.live_rows();
+                let kept: Vec<LogEntry> = live.iter().map(|row| entries[row.index()]).collect();
+                rewrite(disk, &folder, next, (&writer, &live), kept)?;
                 next
             }
         };
@@ -267,10 +279,106 @@ impl EmbeddingStore {
         if path.exists() {
             let loaded =
                 FrozenGraph::load(&path).and_then(|graph| self.writer.attach(Arc::new(graph)));
-            if let Err(error) = loaded {
-                tracing::warn!(%error, "cannot use the stored vector graph; it will be rebuilt");
+            match loaded {
+                Ok(()) => self.link_copies(),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot use the stored vector graph; it will be rebuilt");
+                }
             }
         }
+    }
+
+    /// Returns the number of the commit that shares the attached graph; `None` without a shared graph.
+    #[must_use]
+    pub fn shared_graph(&self) -> Option<u64> {
+        self.writer.graph().and_then(|graph| graph.commit())
+    }
+
+    /// Returns the row of a text in the attached graph, if that is shared and contains it.
+    fn shared_row(&self, text: TextHash) -> Option<RowId> {
+        let graph = self.writer.graph().filter(|graph| graph.commit().is_some())?;
+        self.by_text.get(&text).copied().filter(|row| row.index() < graph.n_rows())
+    }
+
+    /// Makes walks through a shared graph find all rows of its texts, so that an answer depends on texts and not on the order of rows.
+    fn link_copies(&mut self) {
+        let graph = self.writer.graph().filter(|graph| graph.commit().is_some());
+        let Some(n_walked) = graph.map(|graph| graph.n_rows()) else { return };
+        for (row, text) in self.texts.iter().enumerate().skip(n_walked) {
+            if let Some(of) = self.by_text.get(text).filter(|of| of.index() < n_walked) {
+                self.writer.add_copy(*of, RowId::new(to_u32(row)));
+            }
+        }
+    }
+
+    /// Stops using the shared graph, if any; searches compare the vectors exactly from the next state on.
+    pub fn drop_shared_graph(&mut self) {
+        if self.shared_graph().is_none() {
+            return;
+        }
+        self.writer.detach();
+        if let Some(files) = &self.files {
+            // A file that cannot be removed is replaced by the next graph.
+            let _ = files.disk.remove_file(&files.path(GRAPH_FILE));
+        }
+    }
+
+    /// Returns what a shared graph of the current state is built from.
+    #[must_use]
+    pub fn shared_graph_source(&self) -> SharedGraphSource {
+        let row = |row: RowId| (self.texts[row.index()], row, self.checksums[row.index()]);
+        let file = self
+            .files
+            .as_ref()
+            .map(|files| (files.disk.clone(), files.folder.join(GRAPH_BUILD_FILE)));
+        let (index, rows) = (self.writer.publish(), self.rows.rows().map(row).collect());
+        SharedGraphSource { index, rows, file }
+    }
+
+    /// Returns those of `texts` without an intact vector.
+    #[must_use]
+    pub fn without_vector(&self, texts: &[TextHash]) -> Vec<TextHash> {
+        let index = self.writer.publish();
+        let is_missing = |text: &TextHash| {
+            self.by_text.get(text).is_none_or(|row| self.intact_vector(&index, *row).is_none())
+        };
+        texts.iter().copied().filter(is_missing).collect()
+    }
+
+    /// Uses the graph that a commit shares, and stores it for the next run; `vectors` must contain the [missing](Self::without_vector) ones of its texts.
+    ///
+    /// The rows are written again, those of the graph first. After an error, the rows are as before or without a graph.
+    pub fn adopt(
+        &mut self,
+        shared: SharedGraph,
+        commit: u64,
+        vectors: &[(TextHash, Vec<f32>)],
+    ) -> Result<(), StoreError> {
+        let texts: Vec<TextHash> = vectors.iter().map(|(text, _)| *text).collect();
+        let missing: HashSet<TextHash> = self.without_vector(&texts).into_iter().collect();
+        // Walks pass texts that no chunk has any more.
+        for (text, vector) in vectors.iter().filter(|(text, _)| missing.contains(text)) {
+            let note = NoteId::new(0);
+            let row = self.append(note, *text, vector)?;
+            self.writer.delete(&[row])?;
+            self.by_text.insert(*text, row);
+        }
+        let index = self.writer.publish();
+        let mut rows: HashMap<TextHash, RowId> = HashMap::with_capacity(shared.texts.len());
+        for row in self.writer.live_rows() {
+            if self.intact_vector(&index, row).is_some() {
+                rows.entry(self.texts[row.index()]).or_insert(row);
+            }
+        }
+        let row = |text: &TextHash| rows.get(text).or_else(|| self.by_text.get(text)).copied();
+        let mut order: Vec<RowId> = shared.texts.iter().filter_map(row).collect();
+        if order.len() < shared.texts.len() {
+            return Err(VectorError::GraphMismatch.into());
+        }
+        let walked: HashSet<RowId> = order.iter().copied().collect();
+        order.extend(self.writer.live_rows().into_iter().filter(|row| !walked.contains(row)));
+        self.reorder(&order)?;
+        self.use_graph(Arc::new(shared.graph.shared_by(commit)))
     }
 
     fn over(
@@ -319,7 +427,7 @@ impl EmbeddingStore {
             for (row, text) in rows.iter_mut().zip(texts).filter(|(row, _)| row.is_none()) {
                 let Some(known) = self.by_text.get(text).copied() else { continue };
                 let Some(vector) = self.intact_vector(&index, known) else {
-                    self.by_text.remove(text);
+                    self.forget_text(*text);
                     continue;
                 };
                 match self.add(note, *text, vector) {
@@ -333,6 +441,14 @@ impl EmbeddingStore {
         self.n_waiting += waiting.len();
         self.rows.set(note, &rows);
         (waiting, outcome)
+    }
+
+    /// Forgets the damaged vector of a text; a shared graph that leads to it is adopted again.
+    fn forget_text(&mut self, text: TextHash) {
+        if self.shared_row(text).is_some() {
+            self.drop_shared_graph();
+        }
+        self.by_text.remove(&text);
     }
 
     /// True if `note` has exactly the rows of these texts, with none missing.
@@ -365,6 +481,21 @@ impl EmbeddingStore {
     }
 
     fn add(&mut self, note: NoteId, text: TextHash, vector: &[f32]) -> Result<RowId, StoreError> {
+        let row = self.append(note, text, vector)?;
+        if let Some(of) = self.shared_row(text) {
+            self.writer.add_copy(of, row);
+        }
+        self.by_text.entry(text).or_insert(row);
+        Ok(row)
+    }
+
+    /// Appends a row, whose text is not known by it yet.
+    fn append(
+        &mut self,
+        note: NoteId,
+        text: TextHash,
+        vector: &[f32],
+    ) -> Result<RowId, StoreError> {
         let is_touched = self.files.as_ref().is_some_and(EmbeddingFiles::is_touched);
         let added = self.writer.append(&[(note, vector)]);
         if let Some(files) = &mut self.files {
@@ -374,7 +505,6 @@ impl EmbeddingStore {
         let row = added?[0];
         self.texts.push(text);
         self.checksums.push(checksum(text, vector));
-        self.by_text.entry(text).or_insert(row);
         Ok(row)
     }
 
@@ -432,6 +562,8 @@ impl EmbeddingStore {
             return Ok(0);
         }
         self.writer.delete(&damaged.iter().copied().collect::<Vec<_>>())?;
+        // Its texts must be known by their rows in it, so it is adopted again.
+        self.drop_shared_graph();
         self.by_text.retain(|_, row| !damaged.contains(row));
         self.rows.change(|row| Some(row).filter(|row| !damaged.contains(row)));
         self.n_waiting += damaged.len();
@@ -451,26 +583,50 @@ impl EmbeddingStore {
         Ok(())
     }
 
-    /// Removes deleted rows from disk. The others get new numbers, and the graph is dropped.
+    /// Removes deleted rows from disk, except those of a shared graph. The others get new numbers, and a graph of this index is dropped.
     ///
     /// Rows changed by another program stay detectable, since they keep their original checksums.
     /// After an error, nothing has changed.
     pub fn compact(&mut self) -> Result<(), StoreError> {
+        let live = self.writer.live_rows();
+        let graph = self.writer.graph().filter(|graph| graph.commit().is_some()).cloned();
+        let Some(graph) = graph else { return self.reorder(&live) };
+        let index = self.writer.publish();
+        let is_live = live.iter().copied().collect::<HashSet<RowId>>();
+        let walked = (0..to_u32(graph.n_rows())).map(RowId::new);
+        // Damage to a deleted row would not be noticed, so such a graph is adopted again.
+        let is_sound =
+            |row: RowId| is_live.contains(&row) || self.intact_vector(&index, row).is_some();
+        if !walked.clone().all(is_sound) {
+            return self.reorder(&live);
+        }
+        let later = live.into_iter().filter(|row| row.index() >= graph.n_rows());
+        let order: Vec<RowId> = walked.chain(later).collect();
+        self.reorder(&order)?;
+        self.use_graph(graph)
+    }
+
+    /// Writes `rows`, which must contain all live ones, again in this order; they get new numbers, and the graph is dropped.
+    ///
+    /// After an error, nothing has changed.
+    fn reorder(&mut self, rows: &[RowId]) -> Result<(), StoreError> {
         let map = match &mut self.files {
             Some(files) => {
                 let number = files.number + 1;
                 let (disk, folder) = (&files.disk, &files.folder);
                 // Another program may have removed the whole folder.
                 describe(disk, folder, self.embedder.identity())?;
-                let entries = entries(&self.texts, &self.checksums);
-                let (writer, map, log) = rewrite(disk, folder, number, &self.writer, entries)?;
+                let entry = |row: &RowId| (self.texts[row.index()], self.checksums[row.index()]);
+                let entries = rows.iter().map(entry);
+                let (writer, map, log) =
+                    rewrite(disk, folder, number, (&self.writer, rows), entries)?;
                 (self.writer, files.number, files.log) = (writer, number, log);
                 keep_number(disk, folder, number);
                 files.accept_current();
                 map
             }
             None => {
-                let (writer, map) = self.writer.compact(None)?;
+                let (writer, map) = self.writer.reorder(rows, None)?;
                 self.writer = writer;
                 map
             }
@@ -478,11 +634,11 @@ impl EmbeddingStore {
         let (texts, checksums) =
             (std::mem::take(&mut self.texts), std::mem::take(&mut self.checksums));
         self.by_text.clear();
-        for ((text, sum), to) in texts.into_iter().zip(checksums).zip(&map) {
-            let Some(row) = *to else { continue };
+        for (row, new) in rows.iter().zip((0..).map(RowId::new)) {
+            let text = texts[row.index()];
             self.texts.push(text);
-            self.checksums.push(sum);
-            self.by_text.entry(text).or_insert(row);
+            self.checksums.push(checksums[row.index()]);
+            self.by_text.entry(text).or_insert(new);
         }
         self.rows.change(|row| map[row.index()]);
         self.n_logged = self.texts.len();
@@ -545,8 +701,12 @@ impl EmbeddingStore {
 
     /// Uses `graph` for searches and stores it for the next run.
     pub fn attach(&mut self, graph: FrozenGraph) -> Result<(), StoreError> {
-        let graph = Arc::new(graph);
+        self.use_graph(Arc::new(graph))
+    }
+
+    fn use_graph(&mut self, graph: Arc<FrozenGraph>) -> Result<(), StoreError> {
         self.writer.attach(Arc::clone(&graph))?;
+        self.link_copies();
         if let Some(files) = &self.files {
             graph.save(&files.disk, &files.path(GRAPH_FILE))?;
         }
@@ -630,25 +790,25 @@ fn keep_number(disk: &Disk, folder: &Path, number: u64) {
     }
 }
 
-/// Copies the live rows of `rows`, with their log `entries`, to the folder `number`, which becomes the current one.
+/// Copies some rows in an order, with their log `entries`, to the folder `number`, which becomes the current one.
 ///
 /// Checksums are copied unchanged, so that damage done by another program stays detectable.
 fn rewrite(
     disk: &Disk,
     folder: &Path,
     number: u64,
-    rows: &VectorWriter,
+    (rows, order): (&VectorWriter, &[RowId]),
     entries: impl IntoIterator<Item = LogEntry>,
 ) -> Result<(VectorWriter, RowMap, File), StoreError> {
     let files = folder.join(number.to_string());
     let write = || {
         disk.remove_folder(&files).map_err(StoreError::io("remove", &files))?;
         disk.create_folder(&files).map_err(StoreError::io("create", &files))?;
-        let (written, map) = rows.compact(Some((disk, &files.join(ROWS_FILE))))?;
-        let kept = entries.into_iter().zip(&map).filter_map(|(entry, to)| to.map(|_| entry));
+        let (written, map) = rows.reorder(order, Some((disk, &files.join(ROWS_FILE))))?;
         let log = files.join(LOG_FILE);
         disk.sync_folder(folder).map_err(StoreError::io("sync", folder))?;
-        disk.replace(&log, &bytes_of(kept)).map_err(StoreError::io("write", &log))?;
+        disk.replace(&log, &bytes_of(entries.into_iter()))
+            .map_err(StoreError::io("write", &log))?;
         let file = File::options().read(true).write(true).open(&log);
         Ok((written, map, file.map_err(StoreError::io("open", &log))?))
     };
@@ -777,7 +937,7 @@ type LogEntry = (TextHash, u32);
 /// Numbers hashed per call: a call for each number would dominate the time to open a store.
 const CHECKSUM_VALUES: usize = 64;
 
-fn checksum(text: TextHash, vector: &[f32]) -> u32 {
+pub(super) fn checksum(text: TextHash, vector: &[f32]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&text.0.to_le_bytes());
     for values in vector.chunks(CHECKSUM_VALUES) {
@@ -788,6 +948,11 @@ fn checksum(text: TextHash, vector: &[f32]) -> u32 {
         hasher.update(&bytes[..size_of_val(values)]);
     }
     hasher.finalize()
+}
+
+/// Returns a number of rows, as a row number.
+fn to_u32(row: usize) -> u32 {
+    u32::try_from(row).expect("an index has at most 2³¹ rows")
 }
 
 /// Returns the log entries for these texts and checksums.

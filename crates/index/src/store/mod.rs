@@ -23,6 +23,7 @@ mod calibration_sample;
 mod checkpoint;
 mod embedding_store;
 mod number_file;
+mod shared_graph;
 
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
 pub use backup::{Backup, BackupPart, BackupSummary, BackupWriter, restore};
 pub use checkpoint::{Checkpoint, Checkpoints, LatestCheckpoint};
 pub use embedding_store::{EmbeddingStore, EmbeddingStoreReport};
+pub use shared_graph::{SharedGraph, SharedGraphSource};
 
 use crate::disk::{self, Disk, STAGED_EXTENSION};
 use crate::embedder::ModelIdentity;

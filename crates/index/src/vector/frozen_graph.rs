@@ -1,7 +1,7 @@
 //! The frozen graph: links between near rows in one flat array, and its file.
 //!
 //! ```text
-//! 0   64  header: magic `WEFTHNSW`, version, rows, links per row, entries, copies, live rows, fingerprint, crc32 of the body
+//! 0   64  header: magic `WEFTHNSW`, version, rows, links per row, entries, copies, live rows, fingerprint, crc32 of the body, commit (two numbers, the lower half first)
 //! 64  …   entries, copies as (first row, copy), links by row; u32, little-endian, `u32::MAX` for unused links
 //! ```
 
@@ -36,6 +36,8 @@ pub struct FrozenGraph {
     n_live_at_build: usize,
     /// Fingerprint of the rows' codes.
     fingerprint: u32,
+    /// Number of the commit that shares it; 0 for a graph of one index.
+    commit: u64,
 }
 
 impl FrozenGraph {
@@ -54,7 +56,20 @@ impl FrozenGraph {
                 *link = to;
             }
         }
-        Self { n_rows: lists.len(), degree, links, entries, copies, n_live_at_build, fingerprint }
+        let (n_rows, commit) = (lists.len(), 0);
+        Self { n_rows, degree, links, entries, copies, n_live_at_build, fingerprint, commit }
+    }
+
+    /// Returns this graph with the number of the commit that shares it, from 1.
+    #[must_use]
+    pub fn shared_by(self, commit: u64) -> Self {
+        Self { commit, ..self }
+    }
+
+    /// Returns the number of the commit that shares it; `None` for a graph of one index.
+    #[must_use]
+    pub fn commit(&self) -> Option<u64> {
+        Some(self.commit).filter(|commit| *commit > 0)
     }
 
     /// Returns the number of rows of the index it was built from.
@@ -118,19 +133,26 @@ impl FrozenGraph {
         self.fingerprint
     }
 
-    /// Writes the graph to `path`, durably, replacing an older one.
-    pub fn save(&self, disk: &Disk, path: &Path) -> Result<(), VectorError> {
+    /// Returns the bytes of the file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
         let ids = self.entries.iter().chain(self.copies.as_flattened()).chain(&self.links);
         let body: Vec<u8> = ids.flat_map(|id| id.to_le_bytes()).collect();
         let counts =
             [self.n_rows, self.degree, self.entries.len(), self.copies.len(), self.n_live_at_build];
+        let [low, high] = [self.commit & u64::from(u32::MAX), self.commit >> 32]
+            .map(|half| u32::try_from(half).unwrap_or(u32::MAX));
         let fields: Vec<u32> = counts
             .map(to_u32)
             .into_iter()
-            .chain([self.fingerprint, crc32fast::hash(&body)])
+            .chain([self.fingerprint, crc32fast::hash(&body), low, high])
             .collect();
-        let bytes = [FileHeader::new(&FORMAT, &fields).bytes().as_slice(), &body].concat();
-        disk.replace(path, &bytes)
+        [FileHeader::new(&FORMAT, &fields).bytes().as_slice(), &body].concat()
+    }
+
+    /// Writes the graph to `path`, durably, replacing an older one.
+    pub fn save(&self, disk: &Disk, path: &Path) -> Result<(), VectorError> {
+        disk.replace(path, &self.to_bytes())
             .map_err(|source| VectorError::Write { path: path.to_owned(), source })
     }
 
@@ -138,6 +160,11 @@ impl FrozenGraph {
     pub fn load(path: &Path) -> Result<Self, VectorError> {
         let bytes =
             fs::read(path).map_err(|source| VectorError::Read { path: path.to_owned(), source })?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// Parses the bytes of a file and validates every link; `path` is for errors.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, VectorError> {
         let short = |expected: usize| VectorError::Truncated {
             path: path.to_owned(),
             expected: expected as u64,
@@ -145,8 +172,8 @@ impl FrozenGraph {
         };
         let damaged = |part| VectorError::Damaged { path: path.to_owned(), part };
         let (header, body) = bytes.split_first_chunk().ok_or_else(|| short(HEADER_BYTES))?;
-        let [counts @ .., fingerprint, crc] =
-            FileHeader::parse(header, &FORMAT, path)?.fields::<7>();
+        let [counts @ .., fingerprint, crc, low, high] =
+            FileHeader::parse(header, &FORMAT, path)?.fields::<9>();
         let [n_rows, degree, n_entries, n_copies, n_live_at_build] =
             counts.map(|count| count as usize);
         let n_links = n_rows.checked_mul(degree);
@@ -175,7 +202,8 @@ impl FrozenGraph {
             return Err(damaged("links"));
         }
         let copies = copies.as_chunks().0.to_vec();
-        Ok(Self { n_rows, degree, links, entries, copies, n_live_at_build, fingerprint })
+        let commit = u64::from(high) << 32 | u64::from(low);
+        Ok(Self { n_rows, degree, links, entries, copies, n_live_at_build, fingerprint, commit })
     }
 }
 
@@ -187,11 +215,14 @@ mod tests {
     fn graph_round_trips_and_damage_is_detected() {
         let lists = [vec![1, 2], vec![0], vec![], vec![2, 1, 0]];
         let graph = FrozenGraph::freeze(&lists, 3, vec![3, 0], vec![[0, 2], [3, 1]], 4, 77);
+        assert_eq!(graph.commit(), None);
+        let graph = graph.shared_by(7 << 40 | 9);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hnsw.u32");
         graph.save(&Disk::default(), &path).unwrap();
         let loaded = FrozenGraph::load(&path).unwrap();
         assert_eq!(loaded, graph);
+        assert_eq!(loaded.commit(), Some(7 << 40 | 9));
         let back: Vec<Vec<u32>> = (0..4).map(|row| loaded.links(row).collect()).collect();
         assert_eq!(back, lists);
         let copies: Vec<Vec<u32>> = (0..4).map(|row| loaded.with_copies(row).collect()).collect();

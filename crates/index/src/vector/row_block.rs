@@ -156,12 +156,15 @@ pub(super) struct RowBlock {
     pub(super) codes: Arc<BlockCodes>,
     pub(super) floats: BlockVectors,
     pub(super) live: RowBits,
+    /// Rows after those of a shared graph whose texts are in it.
+    pub(super) copies: RowBits,
 }
 
 impl RowBlock {
     /// Creates a block without rows.
     pub(super) fn new(dimension: usize, floats: BlockVectors) -> Self {
-        Self { codes: Arc::new(BlockCodes::new(dimension)), floats, live: RowBits::default() }
+        let (live, copies) = (RowBits::default(), RowBits::default());
+        Self { codes: Arc::new(BlockCodes::new(dimension)), floats, live, copies }
     }
 
     /// Quantizes `vector` as row `at`, live if it has an owner; returns false and sets no scale if its [norm is invalid](has_valid_norm).

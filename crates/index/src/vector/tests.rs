@@ -407,7 +407,7 @@ fn compaction_keeps_live_rows_in_order() {
     let old = writer.publish();
     let (disk, path) = (Disk::default(), folder.path().join("vec.f32"));
     for file in [None, Some((&disk, path.as_path()))] {
-        let (compacted, map) = writer.compact(file).unwrap();
+        let (compacted, map) = writer.reorder(&writer.live_rows(), file).unwrap();
         let new = compacted.publish();
         assert_eq!((new.n_rows(), new.n_live()), (old.n_live(), old.n_live()));
         assert!(map.iter().flatten().is_sorted());

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use imbl::OrdSet;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use weft_model::settings::Problems;
@@ -79,6 +80,8 @@ pub struct VectorIndex {
     pub(super) n_live: usize,
     pub(super) blocks: Arc<[RowBlock]>,
     pub(super) graph: Option<Arc<FrozenGraph>>,
+    /// Rows after those of a shared graph whose texts are in it: (row of the graph, that row).
+    pub(super) copies: OrdSet<(u32, u32)>,
     pub(super) params: VectorParams,
     pub(super) kernel: Kernel,
     /// Raised once a missing part of the truncated file of the vectors is read.
@@ -223,7 +226,7 @@ impl VectorIndex {
             return false;
         }
         let Some(graph) = &self.graph else { return true };
-        let tail = self.n_rows - graph.n_rows();
+        let tail = self.n_rows - graph.n_rows() - self.copies.len();
         let living = self.n_live - self.n_live_from(graph.n_rows());
         graph.degree() != self.params.graph.links_per_row()
             || tail > (self.n_rows / 10).max(5_000)
@@ -233,7 +236,9 @@ impl VectorIndex {
     /// Returns this index with `graph`, which must have been built from it or from an earlier version.
     pub fn with_graph(&self, graph: Arc<FrozenGraph>) -> Result<Self, VectorError> {
         self.check_graph(&graph)?;
-        Ok(Self { graph: Some(graph), ..self.clone() })
+        let blocks = self.blocks.iter().cloned();
+        let blocks = blocks.map(|block| RowBlock { copies: RowBits::default(), ..block }).collect();
+        Ok(Self { graph: Some(graph), copies: OrdSet::new(), blocks, ..self.clone() })
     }
 
     /// Fails unless `graph` was built from these rows and links to all live ones. `O(rows)`, eight bytes each.
@@ -346,7 +351,7 @@ impl VectorIndex {
             graph_search::nearest(self.row_codes(), graph, &query.lanes, ef.min(graph.n_rows()))
         {
             let score = score_of(rank) * query.coded.scale;
-            for row in graph.with_copies(row_of(rank)) {
+            for row in self.rows_at(graph, row_of(rank)) {
                 let (block, at) = (row as usize / BLOCK_ROWS, row as usize % BLOCK_ROWS);
                 if row_block::is_set(&self.bits(rows, block), at) {
                     list.add(row, score, query.bound(self.blocks[block].codes.whole.errors[at]));
@@ -357,7 +362,28 @@ impl VectorIndex {
         n_found >= n_wanted
     }
 
-    /// Adds every eligible row from row `first` on that may be among the best to the shortlist.
+    /// Returns the rows that a walk finds at `row`: itself and its copies.
+    fn rows_at(&self, graph: &FrozenGraph, row: u32) -> impl Iterator<Item = u32> {
+        // A graph of this index alone has none.
+        let copies = Some(&self.copies).filter(|copies| !copies.is_empty());
+        graph.with_copies(row).flat_map(move |row| {
+            let range = (row, 0)..=(row, u32::MAX);
+            let later = copies.map(|copies| copies.range(range)).into_iter().flatten();
+            std::iter::once(row).chain(later.map(|(_, copy)| *copy))
+        })
+    }
+
+    /// Returns the eligible rows of a block that are scanned: all from row `first` on, and if that is not 0, none that a walk finds.
+    fn scanned_bits(&self, eligible: &RowFilter, block: usize, first: usize) -> RowBits {
+        let bits = bits_from(&self.bits(eligible, block), block, first);
+        if first == 0 {
+            return bits;
+        }
+        let copies = &self.blocks[block].copies;
+        std::array::from_fn(|word| bits[word] & !copies[word])
+    }
+
+    /// Adds every eligible row from row `first` on that may be among the best to the shortlist; if that is not 0, none that a walk finds.
     fn scan(
         &self,
         query: &EncodedQuery<'_>,
@@ -371,7 +397,7 @@ impl VectorIndex {
         }
         let mut scanner = BlockScanner::default();
         for block in first / BLOCK_ROWS..self.blocks.len() {
-            let rows = bits_from(&self.bits(rows, block), block, first);
+            let rows = self.scanned_bits(rows, block, first);
             let codes = &self.blocks[block].codes;
             scanner.scan(self.kernel, query, codes, &rows);
             for at in positions(&rows_in_range(&rows, &scanner.uppers, list.floor(), f32::INFINITY))
@@ -397,7 +423,7 @@ impl VectorIndex {
     ) {
         let half = HalfCodeQuery::new(&query.lanes);
         let blocks = first / BLOCK_ROWS..self.blocks.len();
-        let bits = |block: usize| bits_from(&self.bits(rows, block), block, first);
+        let bits = |block: usize| self.scanned_bits(rows, block, first);
         let mut uppers = vec![[f32::NEG_INFINITY; BLOCK_ROWS]; blocks.len()];
         for (block, uppers) in blocks.clone().zip(&mut uppers) {
             let (end, codes) = (row_block::end(&bits(block)), &self.blocks[block].codes.half);
@@ -474,7 +500,7 @@ impl VectorSearch for VectorIndex {
         let n_walked = graph.map_or(0, FrozenGraph::n_rows);
         self.scan(&query, (&eligible, n), n_walked, &mut list);
         if let Some(graph) = graph {
-            let n_wanted = k.min(n - self.n_eligible_from(&eligible, n_walked));
+            let n_wanted = k.min(n - self.n_scanned(&eligible, n_walked));
             if n_wanted > 0 && !self.walk(graph, &query, (&eligible, n), n_wanted, &mut list) {
                 // The eligible rows are far from the query: scan all of them.
                 list = Shortlist::new(k, n);
@@ -504,10 +530,10 @@ impl VectorSearch for VectorIndex {
 }
 
 impl VectorIndex {
-    /// Returns the number of eligible rows from row `first` on.
-    fn n_eligible_from(&self, eligible: &RowFilter, first: usize) -> usize {
+    /// Returns the number of eligible rows that are scanned from row `first` on.
+    fn n_scanned(&self, eligible: &RowFilter, first: usize) -> usize {
         let blocks = first / BLOCK_ROWS..self.blocks.len();
-        blocks.map(|at| row_block::count(&bits_from(&self.bits(eligible, at), at, first))).sum()
+        blocks.map(|at| row_block::count(&self.scanned_bits(eligible, at, first))).sum()
     }
 }
 

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use imbl::OrdSet;
 use weft_model::NoteId;
 
 use super::frozen_graph::FrozenGraph;
-use super::row_block::{BlockVectors, RowBlock, has_valid_norm, is_set, positions};
+use super::row_block::{BlockVectors, RowBits, RowBlock, has_valid_norm, is_set, positions};
 use super::simd::Kernel;
 use super::vector_file::{BLOCK_ROWS, VectorFile, to_u32};
 use super::vector_index::{VectorIndex, VectorParams};
@@ -28,6 +29,7 @@ pub struct VectorWriter {
     n_live: usize,
     blocks: Vec<RowBlock>,
     graph: Option<Arc<FrozenGraph>>,
+    copies: OrdSet<(u32, u32)>,
     params: VectorParams,
     kernel: Kernel,
 }
@@ -156,6 +158,7 @@ impl VectorWriter {
             n_live: self.n_live,
             blocks: self.blocks.as_slice().into(),
             graph: self.graph.clone(),
+            copies: self.copies.clone(),
             params: self.params,
             kernel: self.kernel,
             truncation: self.file.as_ref().map(VectorFile::truncation).unwrap_or_default(),
@@ -170,8 +173,30 @@ impl VectorWriter {
     /// Uses `graph` for searches in later states; it must have been built from a state of this index or loaded for it.
     pub fn attach(&mut self, graph: Arc<FrozenGraph>) -> Result<(), VectorError> {
         self.publish().check_graph(&graph)?;
+        self.detach();
         self.graph = Some(graph);
         Ok(())
+    }
+
+    /// Removes the graph from later states.
+    pub fn detach(&mut self) {
+        (self.graph, self.copies) = (None, OrdSet::new());
+        self.blocks.iter_mut().for_each(|block| block.copies = RowBits::default());
+    }
+
+    /// Returns the attached graph.
+    #[must_use]
+    pub const fn graph(&self) -> Option<&Arc<FrozenGraph>> {
+        self.graph.as_ref()
+    }
+
+    /// Makes a walk that finds the row `of`, which the graph must have, find the later row `copy` too, so that it is not scanned.
+    ///
+    /// The rows must have the same vector.
+    pub fn add_copy(&mut self, of: RowId, copy: RowId) {
+        let (block, at) = (copy.index() / BLOCK_ROWS, copy.index() % BLOCK_ROWS);
+        self.blocks[block].copies[at / 64] |= 1 << (at % 64);
+        self.copies.insert((of.get(), copy.get()));
     }
 
     /// Returns the number of floats per vector.
@@ -185,26 +210,57 @@ impl VectorWriter {
         self.file.as_ref().map_or(Ok(()), VectorFile::sync)
     }
 
-    /// Copies the live rows, in order, to a new file, durably, or to memory if `file` is `None`.
+    /// Returns the live rows, ascending.
+    #[must_use]
+    pub fn live_rows(&self) -> Vec<RowId> {
+        let blocks = self.blocks.iter().zip((0..).step_by(BLOCK_ROWS));
+        let rows = blocks.flat_map(|(block, first)| {
+            positions(&block.live).map(move |at| RowId::new(to_u32(first + at)))
+        });
+        rows.collect()
+    }
+
+    /// Copies `rows`, which must exist and differ, in this order to a new file, durably, or to memory if `file` is `None`. Deleted ones stay deleted.
     ///
     /// This index does not change. The new one has no graph, since rows get new numbers, as returned in the map.
-    pub fn compact(&self, file: Option<(&Disk, &Path)>) -> Result<(Self, RowMap), VectorError> {
-        let mut compacted = match file {
+    pub fn reorder(
+        &self,
+        rows: &[RowId],
+        file: Option<(&Disk, &Path)>,
+    ) -> Result<(Self, RowMap), VectorError> {
+        let mut reordered = match file {
             Some((disk, path)) => Self::create(disk, path, self.dimension, self.params)?,
             None => Self::in_memory(self.dimension, self.params)?,
         };
         let mut map = vec![None; self.n_rows];
-        for (block, first) in self.blocks.iter().zip((0..).step_by(BLOCK_ROWS)) {
-            let rows: Vec<(NoteId, &[f32])> = positions(&block.live)
-                .map(|at| (block.codes.owners[at], block.floats.row(at, self.dimension)))
+        for rows in rows.chunks(BLOCK_ROWS) {
+            let place = |row: &RowId| (row.index() / BLOCK_ROWS, row.index() % BLOCK_ROWS);
+            let copied: Vec<(NoteId, &[f32])> = rows
+                .iter()
+                .map(|row| {
+                    let (block, at) = place(row);
+                    let block = &self.blocks[block];
+                    (block.codes.owners[at], block.floats.row(at, self.dimension))
+                })
                 .collect();
-            let new = compacted.append(&rows)?;
-            for (at, row) in positions(&block.live).zip(new) {
-                map[first + at] = Some(row);
+            let new = reordered.append(&copied)?;
+            let is_dead = |row: &RowId| {
+                let (block, at) = place(row);
+                !is_set(&self.blocks[block].live, at)
+            };
+            let dead: Vec<RowId> = rows
+                .iter()
+                .zip(&new)
+                .filter(|(row, _)| is_dead(row))
+                .map(|(_, new)| *new)
+                .collect();
+            reordered.delete(&dead)?;
+            for (row, new) in rows.iter().zip(new) {
+                map[row.index()] = Some(new);
             }
         }
-        compacted.sync()?;
-        Ok((compacted, map))
+        reordered.sync()?;
+        Ok((reordered, map))
     }
 
     fn empty(file: Option<VectorFile>, dimension: usize, params: VectorParams) -> Self {
@@ -216,6 +272,7 @@ impl VectorWriter {
             n_live: 0,
             blocks: Vec::new(),
             graph: None,
+            copies: OrdSet::new(),
             params,
             kernel,
         }
