@@ -1,15 +1,19 @@
 //! The home of the vaults of a collection: what an index over the collection reads, follows and changes.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use weft_index::SharedGraph;
 use weft_index::embedder::ModelIdentity;
 use weft_index::notes::FileMetadata;
 use weft_indexer::scan::{ScanArea, ScanError, ScanOptions, ScanResult, ScannedFile, SkippedEntry};
-use weft_indexer::{ChangeError, ChangeLog, FileMove, TextVectors, VaultHome, VaultLocation};
+use weft_indexer::{
+    ChangeError, ChangeLog, FileMove, LoggedGraph, TextVectors, VaultHome, VaultLocation,
+};
 use weft_model::{NoteKind, NotePath, TextHash};
 
 use crate::{
@@ -29,6 +33,8 @@ const NEWEST: u64 = i64::MAX.cast_unsigned();
 pub struct CollectionHome {
     collection: Collection,
     pinned: AtomicU64,
+    /// Name of this process as a holder of leases.
+    holder: String,
     /// Interval between two looks at the head of the log.
     poll: Duration,
 }
@@ -36,8 +42,9 @@ pub struct CollectionHome {
 impl CollectionHome {
     /// Creates the home of an index over `collection`, which asks for new commits at the interval `poll`.
     #[must_use]
-    pub const fn new(collection: Collection, poll: Duration) -> Self {
-        Self { collection, pinned: AtomicU64::new(0), poll }
+    pub fn new(collection: Collection, poll: Duration) -> Self {
+        let holder = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        Self { collection, pinned: AtomicU64::new(0), holder, poll }
     }
 
     /// Path that the roots of all vaults begin with; no file has it.
@@ -257,5 +264,27 @@ impl ChangeLog for CollectionHome {
             return Ok(());
         }
         self.collection.add_jobs(model, &jobs).map_err(failed)
+    }
+
+    fn graph(&self, model: &ModelIdentity, at: u64) -> io::Result<Option<u64>> {
+        self.collection.graph(model, at).map_err(failed)
+    }
+
+    fn read_graph(&self, model: &ModelIdentity, commit: u64) -> io::Result<LoggedGraph> {
+        self.collection.read_graph(model, commit).map_err(failed)
+    }
+
+    fn withdraw_graph(&self, model: &ModelIdentity, commit: u64) -> io::Result<bool> {
+        self.collection.withdraw_graph(model, commit).map_err(failed)
+    }
+
+    fn share_graph(
+        &self,
+        model: &ModelIdentity,
+        built_from: u64,
+        present: Option<u64>,
+        build: &mut dyn FnMut() -> io::Result<SharedGraph>,
+    ) -> io::Result<bool> {
+        self.collection.share_graph(model, built_from, present, &self.holder, build)
     }
 }

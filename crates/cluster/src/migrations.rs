@@ -5,7 +5,8 @@ use deadpool_postgres::Object;
 use crate::error::TaskError;
 
 /// The migrations with the version that each leads to.
-const MIGRATIONS: [(i32, &str); 1] = [(1, include_str!("../migrations/1.sql"))];
+const MIGRATIONS: [(i32, &str); 2] =
+    [(1, include_str!("../migrations/1.sql")), (3, include_str!("../migrations/3.sql"))];
 
 /// Version of the schema of this release.
 pub(crate) const SCHEMA_VERSION: i32 = MIGRATIONS[MIGRATIONS.len() - 1].0;

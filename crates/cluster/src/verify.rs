@@ -10,11 +10,12 @@ use crate::{ClusterError, Collection};
 const PAGE: i64 = 500;
 
 impl Collection {
-    /// Reads every text and every vector, and returns one line for each problem. `O(bytes)`.
+    /// Reads every text, every vector and the vector graph, and returns one line for each problem. `O(bytes)`.
     pub fn verify(&self) -> Result<Vec<String>, ClusterError> {
         let mut problems = self.problems_of_log()?;
         problems.extend(self.problems_of_texts()?);
         problems.extend(self.problems_of_vectors()?);
+        problems.extend(self.problems_of_graphs()?);
         problems.extend(self.problems_of_nodes()?);
         Ok(problems)
     }
@@ -123,6 +124,6 @@ impl Collection {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -10,6 +10,17 @@ use weft_model::TextHash;
 /// Vectors of texts; an empty one means that the model rejects the text.
 pub type TextVectors = Vec<(TextHash, Vec<f32>)>;
 
+/// A vector graph that a commit shares.
+#[derive(Debug)]
+pub enum LoggedGraph {
+    /// Bytes of a [`SharedGraph`](weft_index::SharedGraph).
+    Bytes(Vec<u8>),
+    /// A later release built it.
+    Foreign,
+    /// Its bytes are damaged, removed, or in a format of an earlier release.
+    Unusable,
+}
+
 /// The log of a [home](crate::VaultHome).
 ///
 /// An index over a home with a log follows it: it publishes the state at a number of the log under this number, with exactly the vectors that commits up to it stored.
@@ -52,4 +63,24 @@ pub trait ChangeLog: Send + Sync {
         model: &ModelIdentity,
         texts: Vec<(TextHash, String)>,
     ) -> io::Result<()>;
+
+    /// Returns the commit whose vector graph searches use at a number; `None` if they compare vectors exactly.
+    fn graph(&self, model: &ModelIdentity, at: u64) -> io::Result<Option<u64>>;
+
+    /// Reads the vector graph that a commit shares.
+    fn read_graph(&self, model: &ModelIdentity, commit: u64) -> io::Result<LoggedGraph>;
+
+    /// Commits that the graph of `commit` is not used any more; returns false if another one is used by now, or none.
+    fn withdraw_graph(&self, model: &ModelIdentity, commit: u64) -> io::Result<bool>;
+
+    /// Builds and commits a vector graph of the state at `built_from`, to replace that of the commit `present`.
+    ///
+    /// Calls `build` and returns true unless another node builds one or committed another graph. Takes as long as the build, so this is called on its own thread.
+    fn share_graph(
+        &self,
+        model: &ModelIdentity,
+        built_from: u64,
+        present: Option<u64>,
+        build: &mut dyn FnMut() -> io::Result<weft_index::SharedGraph>,
+    ) -> io::Result<bool>;
 }

@@ -52,7 +52,7 @@ mod vault_languages;
 mod write_request;
 mod writer;
 
-pub use change_log::{ChangeLog, TextVectors};
+pub use change_log::{ChangeLog, LoggedGraph, TextVectors};
 pub use content_hash::hash_of;
 pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
 pub use embed::Model;

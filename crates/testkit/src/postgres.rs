@@ -220,6 +220,18 @@ impl Postgres {
         self.folder.path().join("postgres.dsn")
     }
 
+    /// Executes a statement in the server's default database, to change what no program of the project would.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses it.
+    pub fn execute(&self, statement: &str) {
+        let mut client = self.command("psql");
+        client.arg("-h").arg(self.folder.path()).args(["-U", "postgres", "-c", statement]);
+        let executed = client.args(["-v", "ON_ERROR_STOP=1"]).status().expect("psql");
+        assert!(executed.success(), "{statement} failed: {}", self.log());
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

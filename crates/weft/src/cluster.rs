@@ -129,6 +129,17 @@ pub(crate) struct StatusReport {
     pub(crate) vector_count: u64,
     pub(crate) pending_text_count: u64,
     pub(crate) rejected_text_count: u64,
+    /// `None` if vectors are compared exactly.
+    pub(crate) vector_graph: Option<GraphSummary>,
+}
+
+/// The vector graph that the nodes of a collection use.
+#[derive(Serialize)]
+pub(crate) struct GraphSummary {
+    pub(crate) generation: u64,
+    pub(crate) built_from: u64,
+    pub(crate) text_count: u64,
+    pub(crate) bytes: u64,
 }
 
 /// A node of a collection.
@@ -348,6 +359,12 @@ fn status(collection: &Collection, database: &Database) -> Result<StatusReport, 
         vector_count: status.n_vectors,
         pending_text_count: status.n_jobs,
         rejected_text_count: status.n_rejected,
+        vector_graph: collection.newest_graph()?.map(|graph| GraphSummary {
+            generation: graph.generation,
+            built_from: graph.built_from,
+            text_count: graph.n_rows,
+            bytes: graph.n_bytes,
+        }),
     })
 }
 

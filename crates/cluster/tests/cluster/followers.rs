@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use weft_cluster::{Collection, CollectionHome, EmbeddingJob, NodeReport, NodeThreads};
 use weft_engine::{Engine, EngineSettings, SearchMode, SearchRequest};
-use weft_index::Disk;
 use weft_index::embedder::{Calibration, EmbedError, Embedder, ModelIdentity, Role};
+use weft_index::vector::VectorParams;
+use weft_index::{Disk, Reader};
 use weft_indexer::{
     IndexError, IndexSettings, Indexer, Precondition, VaultHome, VaultSettings, WriteContent,
     WriteError, WriteRequest,
@@ -87,8 +88,18 @@ pub(crate) struct TestNode {
 
 impl TestNode {
     fn start(server: &Postgres, id: &str, store: &Path, n_texts: &Arc<AtomicUsize>) -> Self {
+        Self::start_with(server, id, store, n_texts, VectorParams::default())
+    }
+
+    pub(crate) fn start_with(
+        server: &Postgres,
+        id: &str,
+        store: &Path,
+        n_texts: &Arc<AtomicUsize>,
+        vector: VectorParams,
+    ) -> Self {
         let notes = Collection::open(&connect(server), "team").unwrap();
-        Self::open(&notes, id, store, n_texts, Disk::default())
+        Self::open(&notes, id, store, n_texts, (Disk::default(), vector))
     }
 
     /// Starts a node of any collection, whose index is in the folder `id` of `store`.
@@ -97,13 +108,14 @@ impl TestNode {
         id: &str,
         store: &Path,
         n_texts: &Arc<AtomicUsize>,
-        disk: Disk,
+        (disk, vector): (Disk, VectorParams),
     ) -> Self {
         let home = CollectionHome::new(notes.clone(), Duration::from_millis(5));
         let settings = IndexSettings {
             store: store.join(id),
             home: Some(Arc::new(home) as Arc<dyn VaultHome>),
             disk,
+            vector,
             ..IndexSettings::default()
         };
         let embedder = Words::new(n_texts) as Arc<dyn Embedder>;
@@ -140,7 +152,12 @@ impl TestNode {
         });
     }
 
-    fn put(&self, path: &str, text: &str, expected: Precondition) -> Result<u64, WriteError> {
+    pub(crate) fn put(
+        &self,
+        path: &str,
+        text: &str,
+        expected: Precondition,
+    ) -> Result<u64, WriteError> {
         let content = WriteContent::Whole(text.to_owned());
         let vault = Some("notes".to_owned());
         let put = WriteRequest::Put { vault, path: path.to_owned(), content, expected };
@@ -153,13 +170,13 @@ impl TestNode {
     }
 
     fn answers(&self) -> Vec<String> {
-        answers(&self.indexer)
+        answers(self.indexer.reader())
     }
 }
 
 /// Returns the hits of some queries with their scores.
-fn answers(indexer: &Indexer) -> Vec<String> {
-    let engine = Engine::new(indexer.reader(), EngineSettings::default());
+pub(crate) fn answers(reader: Reader) -> Vec<String> {
+    let engine = Engine::new(reader, EngineSettings::default());
     let mut lines = Vec::new();
     for query in ["moss green", "fern", "stone water light", "grows beside"] {
         for mode in [SearchMode::Hybrid, SearchMode::Vector, SearchMode::Keyword] {
@@ -176,10 +193,10 @@ fn answers(indexer: &Indexer) -> Vec<String> {
     lines
 }
 
-const WORDS: [&str; 10] =
+pub(crate) const WORDS: [&str; 10] =
     ["moss", "fern", "stone", "water", "light", "green", "grows", "beside", "wood", "peat"];
 
-fn sentence(random: &mut Random) -> String {
+pub(crate) fn sentence(random: &mut Random) -> String {
     let word = |random: &mut Random| WORDS[random.below(WORDS.len())];
     let mut text = format!("# {}\n", word(random));
     for _ in 0..random.below(12) {
@@ -264,7 +281,7 @@ fn three_nodes_answer_as_one_index_of_the_pulled_folder() {
     let embedder = Words::new(&n_again) as Arc<dyn Embedder>;
     let fresh = Indexer::open(settings, Some(embedder), None).unwrap();
     fresh.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap();
-    let expected = answers(&fresh);
+    let expected = answers(fresh.reader());
     assert!(expected.len() > 60, "{expected:?}");
     for node in &nodes {
         let digest = |indexer: &Indexer| indexer.reader().snapshot().notes.total().digest;

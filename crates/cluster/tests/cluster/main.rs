@@ -4,6 +4,7 @@
 
 mod commits;
 mod followers;
+mod graphs;
 mod leases_and_nodes;
 mod queue;
 mod transfers;

@@ -18,6 +18,7 @@ use weft_engine::{
     DisabledSignals, Engine, EngineSettings, Filter, ListRequest, SearchMode, SearchRequest,
 };
 use weft_index::embedder::{Embedder, ModelIdentity};
+use weft_index::vector::VectorParams;
 use weft_indexer::scan::ScanOptions;
 use weft_indexer::{
     DeletionGuardOptions, IndexSettings, Indexer, Precondition, VaultSettings, WriteContent,
@@ -136,7 +137,8 @@ impl<'s> TestCluster<'s> {
     fn start(&mut self, id: String) {
         let notes = Collection::open(&connect(self.server), self.notes.name()).unwrap();
         let disk = FailingDisk::sound();
-        let node = TestNode::open(&notes, &id, self.folder.path(), &self.n_texts, disk.disk());
+        let parts = (disk.disk(), VectorParams::default());
+        let node = TestNode::open(&notes, &id, self.folder.path(), &self.n_texts, parts);
         // A dying node cannot store vectors, and does not live to answer without them.
         let own_disk = Arc::clone(&disk);
         node.record(&self.history, move || !own_disk.is_dying());

@@ -165,7 +165,12 @@ impl Writer {
         let before = self.publication.newest();
         let keyword = self.keyword.compact(&before.notes, before.generation)?;
         let checked = self.check_vectors(true);
+        let shared = self.vectors.shared_graph();
         let outcome = self.vectors.compact();
+        if self.vectors.shared_graph() != shared {
+            // A row of it was damaged.
+            self.following.look_up_again();
+        }
         // The keyword index changed even if the vectors failed.
         let vectors = self.vectors.current(&before.notes);
         self.publication.replace(Snapshot { keyword, vectors, ..Snapshot::clone(&before) });

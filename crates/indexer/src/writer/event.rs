@@ -39,6 +39,8 @@ pub(crate) enum Event {
     Embedded,
     /// A background thread built a vector graph for the pipeline with this number.
     GraphBuilt(u64, FrozenGraph),
+    /// A background thread ended its attempt to build and share a vector graph for the pipeline with this number.
+    SharingEnded(u64),
     /// The next model has vectors for all notes.
     MigrationFinished(Box<MigratedModel>),
     /// A background checkpoint ended.

@@ -8,7 +8,7 @@ use weft_index::embedder::EmbedError;
 use weft_model::TextHash;
 
 use super::change_batch::ChangeBatch;
-use super::following::FollowRun;
+use super::following::{FollowRun, GraphState};
 use super::vault_scans::{ScanMode, WatchedVault};
 use super::{EmbeddedBatch, RETRY, Writer};
 use crate::change_log::{ChangeLog, TextVectors};
@@ -18,7 +18,7 @@ use crate::vault_home::VaultHome;
 use crate::{IndexError, VaultSettings};
 
 /// Number of texts whose vectors are read at a time.
-const VECTORS_AT_ONCE: usize = 1000;
+pub(super) const VECTORS_AT_ONCE: usize = 1000;
 
 impl Writer {
     /// Returns true if the home has a log, which this index follows.
@@ -74,25 +74,28 @@ impl Writer {
         full: bool,
     ) -> Result<(), IndexError> {
         let before = self.publication.generation();
-        let head = log.head()?;
-        if head < before {
-            let store = self.settings.store.display();
-            let reason = format!(
-                "its newest commit is {head}, and this index is at {before}, so it was restored from an earlier state; delete the index {store} and start again"
-            );
-            return Err(std::io::Error::other(reason).into());
-        }
+        let mut head = self.head_after(log, before)?;
         let is_whole = full || self.scans.any_outdated();
         let looks_up = self.vectors.pipeline().is_some() && !self.following.has_vectors;
-        if head == before && !is_whole && !looks_up {
+        let keeps_graph = self.vectors.pipeline().is_none()
+            || self.following.graph == Some(self.vectors.shared_graph());
+        if head == before && !is_whole && !looks_up && keeps_graph {
             return Ok(());
         }
+        let GraphState { commit: graph, change } = loop {
+            if let Some(found) = self.graph_at(log, head)? {
+                break found;
+            }
+            // The graph was withdrawn by a commit.
+            head = self.head_after(log, before)?;
+        };
         log.pin(head);
         let run = FollowRun {
             generation: head,
             batch: ChangeBatch::default(),
             texts: HashSet::new(),
             vectors: Vec::new(),
+            graph: change,
         };
         self.following.run = Some(run);
         let vaults = log.vaults(head)?.into_iter();
@@ -124,15 +127,31 @@ impl Writer {
         if batch.len() > 0 || self.keyword.is_suspect() {
             self.publish_batch(batch)?;
         } else {
-            self.adopt_vectors();
+            self.persistence.issue(head)?;
+            self.adopt_vectors()?;
             self.publish_current_vectors()?;
         }
         self.following.has_vectors |= looks_up;
+        let is_adopted = self.vectors.shared_graph() == graph;
+        self.following.graph = (self.vectors.pipeline().is_some() && is_adopted).then_some(graph);
         if self.publication.generation() != head {
             // The notes had to be rebuilt instead.
             self.following.retry_at = Some(Instant::now());
         }
         Ok(())
+    }
+
+    /// Returns the newest number of the log; fails if it is less than `before`, which is published.
+    fn head_after(&self, log: &dyn ChangeLog, before: u64) -> Result<u64, IndexError> {
+        let head = log.head()?;
+        if head >= before {
+            return Ok(head);
+        }
+        let store = self.settings.store.display();
+        let reason = format!(
+            "its newest commit is {head}, and this index is at {before}, so it was restored from an earlier state; delete the index {store} and start again"
+        );
+        Err(std::io::Error::other(reason).into())
     }
 
     /// Adds vaults that are new in the log.
@@ -188,11 +207,13 @@ impl Writer {
         Ok(vectors)
     }
 
-    /// Gives the chunks that wait the vectors that the run has read.
-    pub(super) fn adopt_vectors(&mut self) {
-        let Some(run) = &mut self.following.run else { return };
-        let vectors = std::mem::take(&mut run.vectors);
-        let Some(embedder) = self.vectors.embedder() else { return };
+    /// Gives the chunks that wait the vectors that the run has read, and changes the graph as the run says.
+    ///
+    /// Fails if the graph cannot be stored; the state must then not be published.
+    pub(super) fn adopt_vectors(&mut self) -> Result<(), IndexError> {
+        let Some(run) = &mut self.following.run else { return Ok(()) };
+        let (vectors, graph) = (std::mem::take(&mut run.vectors), run.graph.take());
+        let Some(embedder) = self.vectors.embedder() else { return Ok(()) };
         let model = embedder.identity().clone();
         for (text, vector) in vectors {
             let result = if vector.len() == model.dimension {
@@ -210,6 +231,7 @@ impl Writer {
                 self.report_error(&error);
             }
         }
+        graph.map_or(Ok(()), |change| self.change_graph(change))
     }
 
     /// Requests vectors for the texts that wait and were not requested by this process.

@@ -11,6 +11,7 @@ mod event;
 mod file_reader;
 mod follower;
 mod following;
+mod graph_following;
 mod interrupted_move;
 mod keyword_pipeline;
 mod migration_state;
@@ -205,6 +206,11 @@ impl Writer {
                     let outcome = pipeline.map_or(Ok(()), |pipeline| pipeline.attach(graph));
                     self.report_outcome(outcome.map_err(IndexError::from));
                 }
+                Ok(Event::SharingEnded(number)) => {
+                    if let Some(pipeline) = self.vectors.pipeline_numbered(number) {
+                        pipeline.end_sharing();
+                    }
+                }
                 Ok(Event::MigrationFinished(migrated)) => self.migration.finished(migrated),
                 Ok(Event::CheckpointDone) => self.finish_checkpoint(),
                 Ok(Event::KeywordsSuspect) => {
@@ -322,6 +328,7 @@ impl Writer {
             unpublished.then(|| self.publication.last_published() + PUBLISH_EVERY),
             self.vectors.wakes_at(),
             self.vectors.load_at(),
+            self.vectors.shares_graph_at(),
             self.migration.due_at(),
             self.checkpoint_due_at(),
             self.following.retry_at,
@@ -347,8 +354,10 @@ impl Writer {
             }
             self.report_outcome(outcome);
         }
-        // A graph depends on the order of its rows, which differs between nodes.
-        if !self.follows() {
+        if self.follows() {
+            let generation = self.publication.generation();
+            self.vectors.share_graph(&self.files.home, generation);
+        } else {
             self.vectors.build_graph();
         }
         self.start_due_checkpoint();

@@ -80,7 +80,7 @@ impl Writer {
         if let Err(error) = self.vectors.index(&notes, &delta) {
             self.report_error(&error.into());
         }
-        self.adopt_vectors();
+        self.adopt_vectors()?;
         let vectors = self.vectors.current(&notes);
         self.publish_snapshot(Snapshot { generation, notes, keyword, vectors });
         Ok(())
@@ -121,7 +121,14 @@ impl Writer {
         });
         let error = opened.as_ref().err().map(ToString::to_string);
         let outcome = match opened {
-            Ok((embeddings, EmbeddingStoreReport { n_rows: _, n_damaged, has_stray_bytes })) => {
+            Ok((
+                mut embeddings,
+                EmbeddingStoreReport { n_rows: _, n_damaged, has_stray_bytes },
+            )) => {
+                if embeddings.shared_graph().is_some_and(|commit| commit > newest.generation) {
+                    // The run that adopted it ended before it stored the notes of that state.
+                    embeddings.drop_shared_graph();
+                }
                 if n_damaged > 0 {
                     self.shared.notice(damaged_vectors_notice(n_damaged));
                 } else if has_stray_bytes {
@@ -199,6 +206,10 @@ impl Writer {
         if let Some(line) = self.vectors.drop_damaged(&notes, always)? {
             self.shared.notice(line);
             self.refresh_counts();
+            if self.follows() {
+                // The log has the vectors, and the graph over them.
+                self.following.look_up_again();
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The vector pipeline of one model: stored vectors, the backlog of texts to embed, and a graph for fast search.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crossbeam_channel::Sender;
 use weft_index::embedder::{EmbedError, Embedder};
@@ -9,10 +10,12 @@ use weft_index::vector::FrozenGraph;
 use weft_index::{EmbeddingStore, StoreError, Vectors};
 use weft_model::{NoteId, TextHash};
 
-use super::Event;
 use super::embed_batch::EmbeddedBatch;
 use super::embedding_backlog::Backlog;
+use super::following::GraphChange;
+use super::{Event, RETRY};
 use crate::IndexError;
+use crate::vault_home::VaultHome;
 
 /// The embedding store of one model, and the texts on their way to it.
 pub(super) struct VectorPipeline {
@@ -23,6 +26,8 @@ pub(super) struct VectorPipeline {
     /// True if vectors or a graph arrived since the last publication.
     unpublished: bool,
     graph_build: GraphBuild,
+    /// When to try again to share a graph; `None` if there is nothing to wait for.
+    shares_at: Option<Instant>,
     events: Sender<Event>,
 }
 
@@ -45,7 +50,8 @@ impl VectorPipeline {
     ) -> Self {
         let backlog = Backlog::new(embedder, events.clone());
         let graph_build = GraphBuild::Idle;
-        Self { number, embeddings, backlog, unpublished: false, graph_build, events }
+        let (unpublished, shares_at) = (false, None);
+        Self { number, embeddings, backlog, unpublished, graph_build, shares_at, events }
     }
 
     /// Number that distinguishes the pipeline from those of other models.
@@ -187,6 +193,65 @@ impl VectorPipeline {
             self.embeddings.attach(graph)?;
         }
         Ok(())
+    }
+
+    /// Starts building a graph for all nodes that follow the log of `home`, if it would make searches faster and no other node builds one.
+    ///
+    /// The graph is not used before its commit is applied, as on every other node.
+    pub(super) fn share_graph(&mut self, home: &Arc<dyn VaultHome>, generation: u64) {
+        if self.shares_at.is_some_and(|at| at > Instant::now()) {
+            return;
+        }
+        self.shares_at = None;
+        let is_busy = self.graph_build != GraphBuild::Idle || !self.backlog.is_idle();
+        if is_busy || !self.embeddings.publish().index.needs_rebuild() {
+            return;
+        }
+        let (home, events, number) = (Arc::clone(home), self.events.clone(), self.number);
+        let model = self.embeddings.embedder().identity().clone();
+        let present = self.embeddings.shared_graph();
+        let mut source = Some(self.embeddings.shared_graph_source());
+        let work = move || {
+            let mut build = || {
+                let source = source.take().ok_or_else(|| std::io::Error::other("built twice"))?;
+                source.build().map_err(std::io::Error::other)
+            };
+            let shared = match home.log() {
+                Some(log) => log.share_graph(&model, generation, present, &mut build),
+                None => Ok(false),
+            };
+            if let Err(error) = shared {
+                tracing::warn!(%error, "no vector graph was built for the collection; this is tried again");
+            }
+            // A stopped writer needs no answer.
+            let _ = events.send(Event::SharingEnded(number));
+        };
+        if std::thread::Builder::new().name("weft-graph".into()).spawn(work).is_ok() {
+            self.graph_build = GraphBuild::Running;
+        }
+    }
+
+    /// Ends an attempt to share a graph; the next one waits until this one's commit is applied, or another node had time to build.
+    pub(super) fn end_sharing(&mut self) {
+        (self.graph_build, self.shares_at) = (GraphBuild::Idle, Some(Instant::now() + RETRY));
+    }
+
+    /// Returns when to try again to share a graph.
+    pub(super) const fn shares_graph_at(&self) -> Option<Instant> {
+        self.shares_at
+    }
+
+    /// Changes the graph as a commit of the log says.
+    pub(super) fn change_graph(&mut self, change: GraphChange) -> Result<(), StoreError> {
+        match change {
+            GraphChange::Adopt { commit, graph, vectors } => {
+                self.embeddings.adopt(graph, commit, &vectors)
+            }
+            GraphChange::Drop => {
+                self.embeddings.drop_shared_graph();
+                Ok(())
+            }
+        }
     }
 
     /// Drops vectors that another program changed, so that the model embeds their texts again.

@@ -12,10 +12,12 @@ use weft_model::TextHash;
 
 use super::embed_batch::EmbeddedBatch;
 use super::embedding_backlog::Backlog;
+use super::following::GraphChange;
 use super::vector_pipeline::VectorPipeline;
 use super::{Event, RETRY};
 use crate::IndexError;
 use crate::index_status::IndexStatus;
+use crate::vault_home::VaultHome;
 
 /// The embedding model and the vectors made by it.
 pub(super) struct VectorState {
@@ -152,6 +154,28 @@ impl VectorState {
         if let Some(pipeline) = &mut self.pipeline {
             pipeline.build_graph();
         }
+    }
+
+    /// Starts building a vector graph for all nodes if one is needed and no other node builds it.
+    pub(super) fn share_graph(&mut self, home: &Arc<dyn VaultHome>, generation: u64) {
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.share_graph(home, generation);
+        }
+    }
+
+    /// Returns when to try again to share a vector graph.
+    pub(super) fn shares_graph_at(&self) -> Option<Instant> {
+        self.pipeline.as_ref().and_then(VectorPipeline::shares_graph_at)
+    }
+
+    /// Changes the vector graph as a commit of the log says.
+    pub(super) fn change_graph(&mut self, change: GraphChange) -> Result<(), StoreError> {
+        self.pipeline.as_mut().map_or(Ok(()), |pipeline| pipeline.change_graph(change))
+    }
+
+    /// Returns the commit that shares the present vector graph.
+    pub(super) fn shared_graph(&self) -> Option<u64> {
+        self.pipeline.as_ref().and_then(|pipeline| pipeline.embeddings().shared_graph())
     }
 
     fn backlog(&self) -> Option<&Backlog> {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::text::{DIM, FAINT_TITLE, bytes, counted, harmless, padded, paint};
-use crate::cluster::{NodeLine, PullSummary, PushSummary, StatusReport};
+use crate::cluster::{GraphSummary, NodeLine, PullSummary, PushSummary, StatusReport};
 
 /// Formats the state of a collection.
 pub(crate) fn collection(status: &StatusReport) -> String {
@@ -18,11 +18,20 @@ pub(crate) fn collection(status: &StatusReport) -> String {
         vector_count,
         pending_text_count,
         rejected_text_count,
+        vector_graph,
     } = status;
     let age = seconds_since_commit.map_or_else(String::new, |seconds| {
         paint(DIM, &format!(", committed {} ago", duration(seconds)))
     });
     let vaults = if vaults.is_empty() { "none".to_owned() } else { vaults.join(", ") };
+    let graph = match vector_graph {
+        None => "none, vectors are compared exactly".to_owned(),
+        Some(GraphSummary { generation, built_from, text_count, bytes: n_bytes }) => format!(
+            "{} in {}, used from generation {generation}, built from {built_from}",
+            counted(*text_count, "text", "texts"),
+            bytes(*n_bytes)
+        ),
+    };
     let mut out = String::new();
     for (name, value) in [
         ("collection", format!("{} at {}", harmless(collection), harmless(database))),
@@ -30,6 +39,7 @@ pub(crate) fn collection(status: &StatusReport) -> String {
         ("vaults", harmless(&vaults)),
         ("notes", format!("{note_count} in {}", counted(*version_count, "version", "versions"))),
         ("vectors", format!("{vector_count}, {pending_text_count} texts are pending")),
+        ("graph", graph),
     ] {
         let _ = writeln!(out, "{}  {value}", paint(FAINT_TITLE, &padded(name, 10)));
     }
