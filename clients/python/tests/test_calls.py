@@ -164,6 +164,21 @@ def test_unreachable_daemon_is_named() -> None:
     assert caught.value.reason == ""
 
 
+def test_nodes_answer_in_turn_and_reads_skip_a_lost_one(daemon: Daemon, tmp_path: Path) -> None:
+    other = Daemon(tmp_path)
+    other.start()
+    with Noteweft.connect(f"ipv4:{daemon.address},{other.address}") as notes:
+        stores: set[str] = set()
+        end = time.monotonic() + 30
+        while len(stores) < 2 and time.monotonic() < end:
+            stores.add(notes.status().store)
+        assert stores == {str(each.folder / "store") for each in (daemon, other)}
+        other.stop()
+        for _ in range(20):
+            assert notes.search("leap second", limit=1).hits[0].title == "Leap second"
+        assert {notes.status().store for _ in range(20)} == {str(daemon.folder / "store")}
+
+
 def test_pages_contain_each_note_once(notes: Noteweft) -> None:
     pages = list(notes.list_notes_pages(page_size=30))
     uris = [note.uri for page in pages for note in page.notes]

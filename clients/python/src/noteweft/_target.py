@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import tempfile
 import tomllib
@@ -24,12 +25,45 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.keepalive_timeout_ms", 10_000),
 )
 
+#: Beginnings of addresses that gRPC resolves, and that stand for the nodes of a collection.
+NODES = ("dns:", "ipv4:", "ipv6:")
+
+#: Calls that only read, so that another node may answer a repeated one.
+READS = (
+    {"service": "noteweft.v1.SearchService"},
+    {"service": "noteweft.v1.ContextService"},
+    {"service": "noteweft.v1.GraphService"},
+    {"service": "noteweft.v1.HygieneService"},
+    {"service": "noteweft.v1.NoteService", "method": "GetNote"},
+    {"service": "noteweft.v1.NoteService", "method": "ListNotes"},
+    {"service": "noteweft.v1.NoteService", "method": "ResolveLink"},
+)
+
+#: Distributes calls over nodes in turn, and repeats a read that a node could not answer.
+BALANCING = json.dumps(
+    {
+        "loadBalancingConfig": [{"round_robin": {}}],
+        "methodConfig": [
+            {
+                "name": READS,
+                "retryPolicy": {
+                    "maxAttempts": 3,
+                    "initialBackoff": "0.05s",
+                    "maxBackoff": "0.5s",
+                    "backoffMultiplier": 3,
+                    "retryableStatusCodes": ["UNAVAILABLE"],
+                },
+            }
+        ],
+    }
+)
+
 
 @dataclass(frozen=True)
 class Target:
-    """Address of a daemon and the credentials for it."""
+    """Address of a daemon, or of the nodes of a collection, and the credentials for it."""
 
-    #: `HOST:PORT`, `https://HOST:PORT` or `unix:PATH`.
+    #: `HOST:PORT`, `https://HOST:PORT`, `unix:PATH`, or nodes as gRPC names them: `dns:///HOST:PORT`, `ipv4:HOST:PORT,HOST:PORT`.
     address: str
     token: str | None = field(default=None, repr=False)
     #: Certificate authority in PEM format; the usual ones of the system if absent.
@@ -62,19 +96,27 @@ class Target:
     ) -> tuple[str, grpc.ChannelCredentials | None, tuple[tuple[str, Any], ...]]:
         """Returns place, credentials and options of a channel. An address without a scheme uses TLS if an authority or a name is given."""
         scheme, separator, rest = self.address.partition("://")
+        options = OPTIONS
+        if self.address.startswith(NODES):
+            scheme = separator = ""
+            options += (("grpc.service_config", BALANCING),)
+            if not self.address.startswith("dns:"):
+                # gRPC would send the whole list as the name of the host.
+                first = self.address.partition(":")[2].partition(",")[0]
+                options += (("grpc.default_authority", first),)
         place = rest.rstrip("/") if separator else self.address
         if self.address.startswith("unix:"):
             return self.address, None, OPTIONS
         if separator and scheme not in ("http", "https"):
             raise ValueError(
-                f"{self.address!r} is not an address; expected HOST:PORT, https://HOST:PORT or unix:PATH"
+                f"{self.address!r} is not an address; expected HOST:PORT, https://HOST:PORT, unix:PATH or dns:///HOST:PORT"
             )
         if scheme == "http" or not (separator or self.authority or self.name):
-            return place, None, OPTIONS
+            return place, None, options
         certificate, key = self.identity or (None, None)
         credentials = grpc.ssl_channel_credentials(self.authority, key, certificate)
         named = (("grpc.ssl_target_name_override", self.name),) if self.name else ()
-        return place, credentials, OPTIONS + named
+        return place, credentials, options + named
 
 
 def find(

@@ -33,7 +33,7 @@ class Noteweft(Calls):
         """Returns a connection to the daemon that `weft` would use. It is made with the first call.
 
         Args:
-            address: `HOST:PORT`, `https://HOST:PORT` or `unix:PATH`; else `WEFT_ADDR`, else the address in the settings.
+            address: `HOST:PORT`, `https://HOST:PORT` or `unix:PATH`, or several nodes as `dns:///HOST:PORT` or `ipv4:HOST:PORT,HOST:PORT`; else `WEFT_ADDR`, else the address in the settings.
             token: Bearer token; else `WEFT_TOKEN`.
             token_file: File with the token in its last line; else `WEFT_TOKEN_FILE`.
             tls_ca: PEM file with the certificate authority to trust; else `WEFT_TLS_CA`, else the usual authorities.
