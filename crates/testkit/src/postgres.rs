@@ -117,11 +117,8 @@ impl Postgres {
     /// If the server refuses it.
     #[must_use]
     pub fn query(&self, statement: &str) -> String {
-        let mut client = self.command("psql");
-        client.args(["--no-psqlrc", "--tuples-only", "--no-align", "-c", statement, "-d"]);
-        let output = client.arg(self.dsn()).stdout(Stdio::piped()).output().expect("psql");
-        assert!(output.status.success(), "{statement}: {}", self.log());
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        let result = self.query_as("postgres", statement);
+        result.unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
     /// Sets a parameter of the running server. The servers that are copied from it have it, too.
@@ -208,28 +205,36 @@ impl Postgres {
         self.folder.path()
     }
 
-    /// Returns the connection string of the server's default database.
+    /// Returns the connection string of the server's default database, as its superuser.
     #[must_use]
     pub fn dsn(&self) -> String {
-        format!("host={} user=postgres dbname=postgres", self.folder.path().display())
+        self.dsn_as("postgres")
+    }
+
+    /// Returns the connection string of the server's default database for a role.
+    #[must_use]
+    pub fn dsn_as(&self, role: &str) -> String {
+        format!("host={} user={role} dbname=postgres", self.folder.path().display())
+    }
+
+    /// Runs statements as a role, in one transaction; returns their rows as lines with `|` between columns, or the error.
+    ///
+    /// # Panics
+    ///
+    /// If `psql` cannot be run.
+    pub fn query_as(&self, role: &str, statements: &str) -> Result<String, String> {
+        let mut psql = self.command("psql");
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.dsn_as(role)]);
+        psql.args(["-c", statements]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = psql.output().expect("psql");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
     /// Returns the path of a file with the connection string.
     #[must_use]
     pub fn dsn_file(&self) -> PathBuf {
         self.folder.path().join("postgres.dsn")
-    }
-
-    /// Executes a statement in the server's default database, to change what no program of the project would.
-    ///
-    /// # Panics
-    ///
-    /// If the server refuses it.
-    pub fn execute(&self, statement: &str) {
-        let mut client = self.command("psql");
-        client.arg("-h").arg(self.folder.path()).args(["-U", "postgres", "-c", statement]);
-        let executed = client.args(["-v", "ON_ERROR_STOP=1"]).status().expect("psql");
-        assert!(executed.success(), "{statement} failed: {}", self.log());
     }
 
     fn data(&self) -> PathBuf {

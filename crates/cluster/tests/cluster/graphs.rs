@@ -259,7 +259,7 @@ fn a_damaged_graph_is_withdrawn_and_built_again() {
     fill(&node, &mut Random::new(6), 120);
     let graph = graph_after(&notes, 0);
     agreed(&notes, &[&node]);
-    place.server.execute(
+    place.server.query(
         "update noteweft.graph_chunk set bytes = set_byte(bytes, 900, 255 - get_byte(bytes, 900))",
     );
     let problems = notes.verify().unwrap();
@@ -324,14 +324,14 @@ fn a_graph_of_a_later_release_is_not_used_and_one_of_an_earlier_release_is_repla
     let node = place.start("a");
     fill(&node, &mut Random::new(7), 120);
     graph_after(&notes, 0);
-    place.server.execute("update noteweft.graph set format = 99");
+    place.server.query("update noteweft.graph set format = 99");
     let late = place.start("late");
     let snapshots = agreed(&notes, &[&node, &late]);
     assert_eq!([is_exact(&snapshots[0]), is_exact(&snapshots[1])], [false, true]);
     let exact = VectorParams { exact_below: usize::MAX, ..SMALL };
     assert_eq!(nearest(&snapshots[0], exact, &pairs()), nearest(&snapshots[1], SMALL, &pairs()));
     drop(late);
-    place.server.execute("update noteweft.graph set format = 0");
+    place.server.query("update noteweft.graph set format = 0");
     let graph = notes.newest_graph().unwrap().unwrap();
     let late = place.start("third");
     graph_after(&notes, graph.generation + 1);
