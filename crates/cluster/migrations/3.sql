@@ -27,3 +27,11 @@ create table noteweft.graph_chunk (
     bytes bytea not null,
     primary key (collection, model, epoch, n)
 );
+
+alter table noteweft.graph enable row level security;
+create policy of_role on noteweft.graph
+    using (collection in (select collection from noteweft.access));
+
+alter table noteweft.graph_chunk enable row level security;
+create policy of_role on noteweft.graph_chunk
+    using (collection in (select collection from noteweft.access));

@@ -6,7 +6,7 @@ use deadpool_postgres::Object;
 use weft_model::TextHash;
 
 use crate::error::TaskError;
-use crate::{ClusterError, Database};
+use crate::{ClusterError, Database, roles};
 
 /// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 64;
@@ -144,6 +144,19 @@ impl Collection {
             let client = self.database.client().await?;
             let update = "update noteweft.collection set settings = null where id = $1";
             client.execute(update, &[&self.id]).await?;
+            Ok(())
+        })
+    }
+
+    /// Binds a role of the database to the collection: the role may do what nodes do, in the collections that it is bound to, and sees no others.
+    ///
+    /// Requires a connection as the owner of the tables. Fails if the role does not exist, or if row security does not apply to it.
+    pub fn bind_role(&self, role: &str) -> Result<(), ClusterError> {
+        self.database.run("bind a role", async {
+            let mut client = self.database.client().await?;
+            let transaction = client.transaction().await?;
+            roles::bind(&transaction, role, self.id).await?;
+            transaction.commit().await?;
             Ok(())
         })
     }

@@ -112,6 +112,14 @@ pub enum ClusterError {
         /// The first difference.
         difference: String,
     },
+    /// A role of the database cannot be bound to a collection.
+    #[error("the role `{role}` cannot be bound to a collection: {reason}")]
+    Role {
+        /// Name of the role.
+        role: String,
+        /// Reason why it cannot.
+        reason: &'static str,
+    },
     /// No node has the id.
     #[error("no node has the id `{id}`; `weft cluster nodes` lists them")]
     UnknownNode {

@@ -31,6 +31,7 @@ mod log;
 mod migrations;
 mod node;
 mod nodes;
+mod roles;
 mod shared_vectors;
 mod tls;
 mod transfer;

@@ -115,7 +115,6 @@ impl Postgres {
     /// # Panics
     ///
     /// If the server refuses it.
-    #[must_use]
     pub fn query(&self, statement: &str) -> String {
         let result = self.query_as("postgres", statement);
         result.unwrap_or_else(|error| panic!("{statement}: {error}"))
@@ -127,8 +126,8 @@ impl Postgres {
     ///
     /// If the server refuses it.
     pub fn set(&self, parameter: &str, value: &str) {
-        let _ = self.query(&format!("alter system set {parameter} = '{value}'"));
-        let _ = self.query("select pg_reload_conf()");
+        self.query(&format!("alter system set {parameter} = '{value}'"));
+        self.query("select pg_reload_conf()");
     }
 
     fn run(&self, command: &mut Command) {

@@ -51,6 +51,9 @@ pub(crate) enum ClusterCommand {
         /// Name of a vault to create; repeatable. `weft push` creates vaults as well.
         #[arg(long, value_name = "NAME")]
         name: Vec<String>,
+        /// Existing role of PostgreSQL to bind to the collection: it gets the rights of a node, and sees no collection that it is not bound to; repeatable.
+        #[arg(long, value_name = "ROLE")]
+        role: Vec<String>,
         /// Forget the settings that nodes must share, so that the next node to start sets them. Stop all nodes first.
         #[arg(long)]
         reset_settings: bool,
@@ -217,11 +220,12 @@ async fn off_runtime(
 fn execute(command: ClusterCommand, global: &Global) -> Result<String, Failure> {
     let format = global.format;
     match command {
-        ClusterCommand::Init { collection, name, reset_settings } => {
+        ClusterCommand::Init { collection, name, role, reset_settings } => {
             let (config, database) = connect(&collection, global)?;
             database.migrate()?;
             let names: Vec<&str> = name.iter().map(String::as_str).collect();
             let collection = Collection::create(&database, &named(&config)?, &names)?;
+            role.iter().try_for_each(|role| collection.bind_role(role))?;
             if reset_settings {
                 collection.clear_settings()?;
             }
@@ -380,6 +384,7 @@ impl From<ClusterError> for Failure {
             | ClusterError::UnknownCollection { .. }
             | ClusterError::Name { .. }
             | ClusterError::Settings { .. }
+            | ClusterError::Role { .. }
             | ClusterError::UnknownNode { .. } => Self::usage(message),
             ClusterError::Unavailable { .. }
             | ClusterError::Refused { .. }

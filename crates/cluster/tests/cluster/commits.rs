@@ -9,7 +9,7 @@ use weft_cluster::{
 use weft_indexer::hash_of;
 use weft_testkit::Postgres;
 
-use crate::{collection, connect};
+use crate::{collection, connect, connect_as};
 
 fn put(path: &str, text: &str) -> Commit {
     Commit::of(vec![FileChange::put("notes", path, text.into())])
@@ -26,7 +26,7 @@ fn paths(notes: &Collection, at: u64) -> Vec<String> {
 #[test]
 fn schema_is_required_and_created_once() {
     let Some(server) = Postgres::start() else { return };
-    let database = connect(&server);
+    let database = connect_as(&server, "postgres");
     let opened = Collection::open(&database, "team");
     assert!(matches!(opened, Err(ClusterError::OldSchema { found: 0, .. })), "{opened:?}");
     std::thread::scope(|scope| {

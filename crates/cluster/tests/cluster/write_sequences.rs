@@ -27,7 +27,7 @@ use weft_indexer::{
 use weft_model::Chars;
 use weft_testkit::{FailingDisk, Postgres, Random};
 
-use crate::connect;
+use crate::connect_as;
 use crate::followers::{History, TestNode, Words};
 
 /// Number of sequences in a check.
@@ -135,7 +135,7 @@ impl<'s> TestCluster<'s> {
     }
 
     fn start(&mut self, id: String) {
-        let notes = Collection::open(&connect(self.server), self.notes.name()).unwrap();
+        let notes = Collection::open(&connect_as(self.server, "postgres"), self.notes.name()).unwrap();
         let disk = FailingDisk::sound();
         let parts = (disk.disk(), VectorParams::default());
         let node = TestNode::open(&notes, &id, self.folder.path(), &self.n_texts, parts);
@@ -393,7 +393,7 @@ fn range(text: &str) -> Range<u64> {
 #[expect(clippy::disallowed_methods, reason = "developers may request more than a check does")]
 fn any_sequence_of_writes_on_any_nodes_equals_a_fresh_index() {
     let Some(server) = Postgres::start() else { return };
-    let database = connect(&server);
+    let database = connect_as(&server, "postgres");
     database.migrate().unwrap();
     let requested = std::env::var("WEFT_CLUSTER_SEQUENCES").ok();
     let numbers = requested.map_or(0..N_SEQUENCES, |text| range(&text));
