@@ -155,10 +155,24 @@ pub(crate) async fn ask(
     call: &Rpc,
     bytes: Vec<u8>,
 ) -> Result<Vec<Vec<u8>>, Status> {
+    ask_with(channel, call, bytes, None).await
+}
+
+/// Sends a request with the value of an `authorization` header, as [`ask`] does without one.
+pub(crate) async fn ask_with(
+    channel: &Channel,
+    call: &Rpc,
+    bytes: Vec<u8>,
+    authorization: Option<&str>,
+) -> Result<Vec<Vec<u8>>, Status> {
     let mut client = tonic::client::Grpc::new(channel.clone()).max_decoding_message_size(1 << 30);
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
     let path = PathAndQuery::try_from(&call.path).map_err(|_| Status::internal("no path"))?;
-    let request = Request::new(tokio_stream::iter([bytes]));
+    let mut request = Request::new(tokio_stream::iter([bytes]));
+    if let Some(value) = authorization {
+        let value = value.parse().map_err(|_| Status::internal("no header"))?;
+        request.metadata_mut().insert("authorization", value);
+    }
     // A unary response is a stream of one message.
     let mut messages = client.streaming(request, path, RawCodec).await?.into_inner();
     let mut came = Vec::new();

@@ -12,6 +12,8 @@ mod open_note;
 mod path_confinement;
 mod rerank;
 mod server_behavior;
+#[cfg(unix)]
+mod tenants;
 mod web_page;
 mod why_not;
 

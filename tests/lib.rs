@@ -75,6 +75,16 @@ impl TestDaemon {
         Self::start_in(folder, collection, vault, settings).await
     }
 
+    /// Starts one daemon over the collection that these settings name, a free port and its own store.
+    pub async fn start_node(settings: &[(&str, &str)]) -> Result<Self, Failure> {
+        let folder = tempfile::tempdir()?;
+        let config = config(folder.path(), vec![], settings)?;
+        let process = ServedProcess::start(folder.path(), config).await?;
+        let socket = process.socket.clone();
+        let (processes, collection, seen) = (vec![process], None, Arc::default());
+        Ok(Self { socket, processes, collection, seen, folder })
+    }
+
     async fn start_in(
         folder: TempDir,
         collection: Option<TestCollection>,

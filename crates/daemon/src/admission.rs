@@ -152,7 +152,7 @@ fn refuse(refusal: &AccessRefusal, headers: &HeaderMap) -> Response<Body> {
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     *response.status_mut() = match refusal {
-        AccessRefusal::Forbidden(_) => StatusCode::FORBIDDEN,
+        AccessRefusal::Forbidden(_) | AccessRefusal::OtherCollection(_) => StatusCode::FORBIDDEN,
         AccessRefusal::RateLimited(..) => StatusCode::TOO_MANY_REQUESTS,
         AccessRefusal::NoRoom => {
             let wait = HeaderValue::from(SURPLUS_TIME.as_secs());

@@ -98,7 +98,9 @@ impl RequestRecord {
         match refusal {
             AccessRefusal::NoCredential | AccessRefusal::NoRoom => {}
             AccessRefusal::UnknownToken => "unknown token".clone_into(&mut self.who),
-            AccessRefusal::Forbidden(principal) | AccessRefusal::RateLimited(principal, _) => {
+            AccessRefusal::Forbidden(principal)
+            | AccessRefusal::OtherCollection(principal)
+            | AccessRefusal::RateLimited(principal, _) => {
                 self.who = principal.name();
             }
         }

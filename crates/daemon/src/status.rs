@@ -342,6 +342,14 @@ pub(crate) fn of_refusal(refusal: &AccessRefusal) -> Status {
             details.set_retry_info(Some(SURPLUS_TIME));
             status(Code::ResourceExhausted, text, details)
         }
+        AccessRefusal::OtherCollection(principal) => with_reason(
+            Code::PermissionDenied,
+            "OTHER_COLLECTION",
+            format!(
+                "`{}` is bound to collections that this daemon does not serve",
+                principal.name()
+            ),
+        ),
         AccessRefusal::Forbidden(principal) => with_reason(
             Code::PermissionDenied,
             "READ_ONLY",

@@ -72,6 +72,8 @@ pub(crate) enum AccessRefusal {
     UnknownToken,
     /// The client lacks the permission.
     Forbidden(Principal),
+    /// The client's token is bound to collections that this daemon does not serve.
+    OtherCollection(Principal),
     /// The client exceeds the rate limit, and may retry after this time.
     RateLimited(Principal, Duration),
     /// All connections are busy, and one more would exceed their limit.
@@ -113,6 +115,8 @@ impl Credentials {
         let Settings { tls: settings, .. } = &config.settings;
         let (mut keyring, mut problems) = Keyring::load(config);
         keyring.is_required |= self.keyring.is_required;
+        // Another collection is served only after a restart.
+        keyring.collection.clone_from(&self.keyring.collection);
         let invalid = settings
             .problems()
             .into_iter()
@@ -153,26 +157,40 @@ pub(crate) struct Keyring {
     /// True if clients over TCP must authenticate, whether or not a token could be loaded.
     is_required: bool,
     unauthenticated_health: bool,
+    /// The collection that the daemon serves; `None` for folders.
+    collection: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 struct AcceptedToken {
     name: Arc<str>,
     permission: Permission,
+    /// Collections that the token gives access to; `None` for all of them and for folders.
+    collections: Option<Arc<[String]>>,
     hash: blake3::Hash,
+}
+
+impl AcceptedToken {
+    /// Returns whether the token gives access to a daemon that serves `collection`, or folders if that is `None`.
+    fn opens(&self, collection: Option<&String>) -> bool {
+        let Some(bound) = &self.collections else { return true };
+        collection.is_some_and(|collection| bound.contains(collection))
+    }
 }
 
 impl Keyring {
     /// Loads the tokens that the settings name; returns the problems of those that cannot be loaded.
     fn load(config: &Config) -> (Self, Vec<Problem>) {
-        let Settings { access, tls, .. } = &config.settings;
+        let Settings { access, tls, cluster, .. } = &config.settings;
         let mut tokens = Vec::new();
         let mut problems = Vec::new();
         for source in &access.tokens {
+            let collections: Option<Arc<[String]>> = source.collections.clone().map(Into::into);
             match token_secrets::read(source, config.environment()) {
                 Ok(secrets) => tokens.extend(secrets.iter().map(|secret| AcceptedToken {
                     name: source.name.as_str().into(),
                     permission: source.permission,
+                    collections: collections.clone(),
                     hash: blake3::hash(secret.as_bytes()),
                 })),
                 Err(reason) => problems.push(Problem { key: "access.tokens".to_owned(), reason }),
@@ -183,6 +201,7 @@ impl Keyring {
             certificates: tls.client_ca.as_ref().map(|_| tls.client_permission),
             is_required: config.settings.asks_for_credentials(),
             unauthenticated_health: access.unauthenticated_health,
+            collection: cluster.collection.clone(),
         };
         (keyring, problems)
     }
@@ -223,7 +242,12 @@ impl Keyring {
         if headers.contains_key(header::AUTHORIZATION) && has_tokens {
             let token = presented(headers).and_then(|secret| self.token(&secret));
             let token = token.ok_or(AccessRefusal::UnknownToken)?;
-            return Ok(Principal::Token(Arc::clone(&token.name), token.permission));
+            let principal = Principal::Token(Arc::clone(&token.name), token.permission);
+            return if token.opens(self.collection.as_ref()) {
+                Ok(principal)
+            } else {
+                Err(AccessRefusal::OtherCollection(principal))
+            };
         }
         match (certificate, self.certificates.and_then(CertificatePermission::permission)) {
             (Some(fingerprint), Some(permission)) => {
@@ -291,6 +315,7 @@ mod tests {
         let token = |name: &str, permission, secret: &str| AcceptedToken {
             name: name.into(),
             permission,
+            collections: None,
             hash: blake3::hash(secret.as_bytes()),
         };
         let tokens = vec![
@@ -298,7 +323,13 @@ mod tests {
             token("owner", Permission::Write, OLD),
             token("owner", Permission::Write, WRITE),
         ];
-        Keyring { tokens, certificates, is_required: true, unauthenticated_health }
+        Keyring {
+            tokens,
+            certificates,
+            is_required: true,
+            unauthenticated_health,
+            collection: None,
+        }
     }
 
     fn tcp(certificate: Option<&str>) -> Peer {
@@ -386,6 +417,36 @@ mod tests {
     }
 
     #[test]
+    fn token_opens_the_collections_that_it_is_bound_to() {
+        let both = ["team", "diary"];
+        for (name, bound, served, expected) in [
+            ("the one", Some(&both[..1]), Some("team"), true),
+            ("the second of two", Some(&both[..]), Some("diary"), true),
+            ("another one", Some(&both[..1]), Some("diary"), false),
+            ("a longer name", Some(&both[..1]), Some("team2"), false),
+            ("another case", Some(&both[..1]), Some("Team"), false),
+            ("folders", Some(&both[..]), None, false),
+            ("an unbound token", None, Some("team"), true),
+            ("an unbound token, folders", None, None, true),
+        ] {
+            let mut keyring = keyring(None, true);
+            keyring.collection = served.map(str::to_owned);
+            let bound: Option<Vec<String>> =
+                bound.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+            keyring.tokens[0].collections = bound.map(Into::into);
+            let bearer = headers(&[&format!("Bearer {READ}")]);
+            let principal = Principal::Token("reader".into(), Permission::Read);
+            for required in [RequiredAccess::Read, RequiredAccess::Write] {
+                let admitted = keyring.admit(&tcp(None), &bearer, required);
+                let other = Err(AccessRefusal::OtherCollection(principal.clone()));
+                assert_eq!(admitted != other, expected, "{name}: {admitted:?}");
+            }
+            let health = keyring.admit(&tcp(None), &bearer, RequiredAccess::Health);
+            assert_eq!(health == Ok(Principal::Probe), !expected, "{name}: {health:?}");
+        }
+    }
+
+    #[test]
     fn sockets_certificates_and_probes_are_distinguished() {
         let none = headers(&[]);
         let certificate = || Principal::Certificate("ab".into(), Permission::Read);
@@ -394,6 +455,7 @@ mod tests {
             certificates,
             is_required,
             unauthenticated_health: false,
+            collection: None,
         };
         let open = without_tokens(None, false);
         assert_eq!(open.admit(&tcp(None), &none, RequiredAccess::Write), Ok(Principal::Loopback));

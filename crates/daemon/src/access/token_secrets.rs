@@ -11,7 +11,7 @@ const MIN_TOKEN_CHARS: usize = 16;
 /// Empty lines and lines that begin with `#` are ignored.
 /// Fails with a message that names the entry and never contains a secret.
 pub(super) fn read(source: &AccessToken, environment: &Environment) -> Result<Vec<String>, String> {
-    let AccessToken { name, permission: _, file, env } = source;
+    let AccessToken { name, permission: _, collections: _, file, env } = source;
     let text = match (file, env) {
         (Some(path), None) => std::fs::read_to_string(path).map_err(|error| {
             format!("cannot read the token `{name}` from {}: {error}", path.display())
@@ -61,6 +61,7 @@ mod tests {
         let source = |file: Option<PathBuf>, env: Option<&str>| AccessToken {
             name: "x".into(),
             permission: Permission::Read,
+            collections: None,
             file,
             env: env.map(str::to_owned),
         };

@@ -226,11 +226,16 @@ impl AccessSettings {
     /// Returns the invalid values.
     fn problems(&self) -> Problems {
         let mut problems = Problems::default();
-        for AccessToken { name, permission: _, file, env } in &self.tokens {
+        for AccessToken { name, permission: _, collections, file, env } in &self.tokens {
             let named = !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic());
             problems.check(named, "tokens", "each needs a `name` of visible ASCII characters");
             let reason = format!("the token `{name}` needs either `file` or `env`");
             problems.check(file.is_some() != env.is_some(), "tokens", reason);
+            let names_some = collections.as_ref().is_none_or(|names| !names.is_empty());
+            let reason = format!(
+                "the token `{name}` is bound to no collection: name one in `collections`, or leave it out to allow all"
+            );
+            problems.check(names_some, "tokens", reason);
         }
         problems
     }
@@ -244,6 +249,9 @@ pub struct AccessToken {
     pub name: String,
     /// Permission that the token grants.
     pub permission: Permission,
+    /// Collections that the token gives access to; if unset, whatever the daemon serves.
+    #[serde(default)]
+    pub collections: Option<Vec<String>>,
     /// File with the token, one per line.
     #[serde(default)]
     pub file: Option<PathBuf>,
