@@ -521,6 +521,33 @@ mod tests {
         );
     }
 
+    #[test]
+    fn deployed_nodes_have_valid_settings() {
+        let file = |name: &str| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/cluster");
+            std::fs::read_to_string(folder.join(name)).unwrap()
+        };
+        let kubernetes = file("kubernetes.yaml");
+        let (_, config) = kubernetes.split_once("  config.toml: |\n").unwrap();
+        let (config, _) = config.split_once("---").unwrap();
+        let node = [("WEFT__CLUSTER__NODE", "weft-0")];
+        let in_kubernetes = load(Some(config), &node, &[]).unwrap();
+        let compose = file("compose.yaml");
+        let (_, variables) = compose.split_once("x-node-settings:").unwrap();
+        let (variables, _) = variables.split_once("\n\n").unwrap();
+        let variables = variables.lines().filter_map(|line| line.trim().split_once(": "));
+        let variables = variables.filter(|(name, _)| name.starts_with("WEFT__"));
+        let variables: Vec<(&str, &str)> =
+            variables.map(|(name, value)| (name, value.trim_matches('"'))).collect();
+        let in_compose = load(None, &variables, &[]).unwrap();
+        for Config { settings, .. } in [in_kubernetes, in_compose] {
+            let token = &settings.access.tokens[0];
+            let own: Vec<String> = settings.cluster.collection.into_iter().collect();
+            assert_eq!(token.collections.as_ref(), Some(&own));
+            assert!(settings.cluster.postgres.is_some() && settings.access.unauthenticated_health);
+        }
+    }
+
     /// A vault at a symbolic link must keep its identity when the link changes.
     #[cfg(unix)]
     #[test]
