@@ -222,7 +222,7 @@ impl Indexer {
     /// Waits until every chunk has its vector, the model is unavailable, or `stop` is set; returns the newest generation.
     ///
     /// Calls `on_progress` with each status.
-    /// If a model migration runs, waits for the vectors of the next model as well.
+    /// If a model migration runs, waits for the vectors of the next model as well, unless the migration failed.
     pub fn wait_vectors(
         &self,
         stop: &AtomicBool,
@@ -246,10 +246,10 @@ impl Indexer {
             let is_embedding = self.shared.lock().is_embedding;
             let status = self.status();
             on_progress(&status);
-            let next = status.next.as_ref();
-            let is_blocked = (status.unavailable.is_some() && !is_embedding)
-                || next.is_some_and(|next| next.error.is_some());
-            let is_complete = status.n_vectors_pending == 0 && next.is_none();
+            let is_blocked = status.unavailable.is_some() && !is_embedding;
+            // A failed migration does not keep the present model from finishing.
+            let next_ended = status.next.as_ref().is_none_or(|next| next.error.is_some());
+            let is_complete = status.n_vectors_pending == 0 && next_ended;
             if is_complete || is_blocked || stop.load(Ordering::Relaxed) {
                 break;
             }
