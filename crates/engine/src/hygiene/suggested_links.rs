@@ -1,12 +1,13 @@
 //! Suggested links: mentions of a title or another name in plain text that are not links yet.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use weft_index::Snapshot;
 use weft_index::notes::VaultId;
-use weft_model::text::{byte_of_char, folds_to};
+use weft_model::text::byte_of_char;
 use weft_model::{NoteId, NoteKind, Span, TextHash, fold};
 
 use super::linkable_text::linkable_ranges;
@@ -119,15 +120,31 @@ pub(super) struct FoundMention {
     n_mentioning: usize,
 }
 
-/// Names of notes by their vault and first word, folded.
+/// Names of notes by their vault.
 struct MentionNames {
-    by_vault: HashMap<VaultId, HashMap<String, Vec<MentionName>>>,
+    by_vault: HashMap<VaultId, NamesOfVault>,
+}
+
+/// Names of the notes of one vault. A text is looked up in each form that a name may have, whatever the number of names that begin with its word.
+#[derive(Default)]
+struct NamesOfVault {
+    by_folded: HashMap<Arc<str>, MentionName>,
+    /// Forms of the names that begin with each folded word, in the order in which they are tried.
+    forms: HashMap<String, Vec<NameForm>>,
+}
+
+/// Extent of a name in a text; most words first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct NameForm {
+    n_words: Reverse<usize>,
+    /// Number of characters of a name that ends in a sign, such as `C++`; any other name ends with its last word.
+    n_chars: Option<usize>,
 }
 
 /// A name by which exactly one note is found.
 struct MentionName {
     folded: Arc<str>,
-    n_words: usize,
+    form: NameForm,
     note: NoteId,
     /// The only spelling that counts, for a single word.
     exact: Option<String>,
@@ -143,17 +160,13 @@ impl MentionNames {
         let mut named: Vec<(VaultId, String, NoteId)> = named.collect();
         named.sort_unstable();
         named.dedup();
-        let mut by_vault: HashMap<VaultId, HashMap<String, Vec<MentionName>>> = HashMap::new();
+        let mut by_vault: HashMap<VaultId, NamesOfVault> = HashMap::new();
         for same in named.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)) {
             if let [(vault, name, note)] = same
                 && let Some(name) = MentionName::new(snapshot, name, *note)
             {
-                let by_first_word = by_vault.entry(*vault).or_default();
-                by_first_word.entry(name.first_word()).or_default().push(name);
+                by_vault.entry(*vault).or_default().insert(name);
             }
-        }
-        for names in by_vault.values_mut().flat_map(HashMap::values_mut) {
-            names.sort_by(|a, b| b.n_words.cmp(&a.n_words).then_with(|| a.folded.cmp(&b.folded)));
         }
         Self { by_vault }
     }
@@ -161,22 +174,14 @@ impl MentionNames {
     /// Returns the mentions in a body, in order; of overlapping ones, the first, and of those the longest.
     fn mentions<'n>(&'n self, vault: VaultId, body: &str) -> Vec<NameInText<'n>> {
         let mut found = Vec::new();
-        let Some(by_first_word) = self.by_vault.get(&vault) else { return found };
-        let mut first = String::new();
+        let Some(names) = self.by_vault.get(&vault) else { return found };
+        let mut folded = String::new();
         for range in linkable_ranges(body) {
             let text = &body[range.clone()];
             let words: Vec<Range<usize>> = words(text).collect();
             let mut at = 0;
             while at < words.len() {
-                fold_into(&text[words[at].clone()], &mut first);
-                let named = by_first_word.get(&first);
-                let matched = named.into_iter().flatten().find_map(|name| {
-                    let last = words.get(at + name.n_words - 1)?;
-                    let length =
-                        name.length_in(&text[words[at].start..], last.end - words[at].start)?;
-                    Some((name, length))
-                });
-                let Some((name, length)) = matched else {
+                let Some((name, length)) = names.at(text, &words[at..], &mut folded) else {
                     at += 1;
                     continue;
                 };
@@ -184,10 +189,41 @@ impl MentionNames {
                 let bytes = start..start + length;
                 let spelling = name.spelling(body, &bytes);
                 found.push(NameInText { bytes, name, spelling });
-                at += name.n_words;
+                at += name.form.n_words.0;
             }
         }
         found
+    }
+}
+
+impl NamesOfVault {
+    fn insert(&mut self, name: MentionName) {
+        let first = words(&name.folded).next().map(|word| name.folded[word].to_owned());
+        let forms = self.forms.entry(first.unwrap_or_default()).or_default();
+        if let Err(at) = forms.binary_search(&name.form) {
+            forms.insert(at, name.form);
+        }
+        self.by_folded.insert(Arc::clone(&name.folded), name);
+    }
+
+    /// Returns the name that begins with the first of `words` of a text, and its length in bytes. `folded` is a buffer.
+    fn at(
+        &self,
+        text: &str,
+        words: &[Range<usize>],
+        folded: &mut String,
+    ) -> Option<(&MentionName, usize)> {
+        let first = words.first()?;
+        fold_into(&text[first.clone()], folded);
+        self.forms.get(folded.as_str())?.iter().find_map(|form| {
+            let last = words.get(form.n_words.0 - 1)?;
+            let rest = &text[first.start..];
+            let to_last = last.end - first.start;
+            let length = form.n_chars.map_or(to_last, |n_chars| byte_of_char(rest, n_chars));
+            fold_into(rest.get(..length)?, folded);
+            let name = self.by_folded.get(folded.as_str()).filter(|name| name.form == *form)?;
+            Some((name, length))
+        })
     }
 }
 
@@ -265,21 +301,10 @@ impl MentionName {
             return None;
         }
         let exact = is_plain_word.then(|| spelled.to_owned());
-        Some(Self { folded: name.into(), n_words, note, exact })
-    }
-
-    /// Returns the first word of the name.
-    fn first_word(&self) -> String {
-        words(&self.folded).next().map(|word| self.folded[word].to_owned()).unwrap_or_default()
-    }
-
-    /// Returns the length of the name at the beginning of `text`, where its last word ends at the byte `end`; `None` if another text stands there.
-    fn length_in(&self, text: &str, end: usize) -> Option<usize> {
-        // A name may end in a sign, such as `C++`.
-        let ends_in_sign = self.folded.chars().next_back().is_some_and(|c| !c.is_alphanumeric());
-        let length =
-            if ends_in_sign { byte_of_char(text, self.folded.chars().count()) } else { end };
-        text.get(..length).filter(|mention| folds_to(mention, &self.folded)).map(str::len)
+        let ends_in_sign = name.chars().next_back().is_some_and(|c| !c.is_alphanumeric());
+        let n_chars = ends_in_sign.then(|| name.chars().count());
+        let form = NameForm { n_words: Reverse(n_words), n_chars };
+        Some(Self { folded: name.into(), form, note, exact })
     }
 
     /// Returns the meaning of the spelling of the name in `bytes` of `body`.
@@ -310,14 +335,14 @@ fn begins_sentence(before: &str) -> bool {
     before.chars().next_back().is_none_or(|c| ".!?:;\n]…。！？".contains(c))
 }
 
-/// Writes a word in its folded form; without an allocation if it is ASCII, as most are.
-fn fold_into(word: &str, folded: &mut String) {
+/// Writes a text in its folded form; without an allocation if it is ASCII, as most are.
+fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
-    if word.is_ascii() {
-        folded.push_str(word);
+    if text.is_ascii() {
+        folded.push_str(text);
         folded.make_ascii_lowercase();
     } else {
-        folded.push_str(&fold(word));
+        folded.push_str(&fold(text));
     }
 }
 
