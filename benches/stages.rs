@@ -11,6 +11,7 @@ mod embed;
 mod gars;
 mod graph;
 mod grpc;
+mod hygiene;
 mod keyword;
 mod open;
 mod parse;
@@ -29,7 +30,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// Name of a stage, which starts its ids, and its benches.
 type Bench = (&'static str, fn(&mut Criterion));
 
-const BENCHES: [Bench; 16] = [
+const BENCHES: [Bench; 17] = [
     ("parse", parse::bench),
     ("keyword", keyword::bench),
     ("vector", vector::bench),
@@ -40,6 +41,7 @@ const BENCHES: [Bench; 16] = [
     ("gars", gars::bench),
     ("accordion", accordion::bench),
     ("query", query::bench),
+    ("hygiene", hygiene::bench),
     ("grpc", grpc::bench),
     ("publish", publish::bench),
     ("edit", edit::bench),
