@@ -12,9 +12,9 @@ use weft_proto::noteweft::v1::hygiene_service_client::HygieneServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
-    AssembleRequest, BrokenLinksRequest, Direction, DuplicatesRequest, GetNoteRequest,
-    RelatedRequest, SearchMode, SearchRequest, StaleNotesRequest, SuggestedLinksRequest,
-    TreeRequest, Warning,
+    AssembleRequest, BrokenLinksRequest, Direction, DuplicatesRequest, FacetsRequest,
+    GetNoteRequest, RelatedRequest, SearchMode, SearchRequest, StaleNotesRequest,
+    SuggestedLinksRequest, TreeRequest, Warning,
 };
 
 use super::consistency::Observation;
@@ -29,6 +29,7 @@ const TREE_NODES: u32 = 100;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Call {
     Search,
+    Facets,
     Context,
     Related,
     Tree,
@@ -42,8 +43,9 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Search,
+        Self::Facets,
         Self::Context,
         Self::Related,
         Self::Tree,
@@ -58,6 +60,7 @@ impl Call {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Search => "search",
+            Self::Facets => "facets",
             Self::Context => "context",
             Self::Related => "related",
             Self::Tree => "tree",
@@ -240,6 +243,12 @@ impl Caller {
                 let query = inputs.query(at);
                 let request = SearchRequest { query, mode, ..SearchRequest::default() };
                 let answer = self.search.search(self.with_deadline(request)).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
+            }
+            Call::Facets => {
+                let query = inputs.query(at);
+                let request = FacetsRequest { query, ..FacetsRequest::default() };
+                let answer = self.search.facets(self.with_deadline(request)).await?.into_inner();
                 Ok(CallResult::of(answer.generation, &answer.warnings))
             }
             Call::Context => {
