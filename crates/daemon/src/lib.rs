@@ -40,5 +40,5 @@ pub use weft_index::{
     BackupPart, BackupSummary, BackupWriter, LatestCheckpoint, StoreError, inspect, restore,
 };
 pub use weft_indexer::embed;
-pub use weft_indexer::pdf::run_as_child;
+pub use weft_indexer::pdf::{check_extraction, run_as_child};
 pub use weft_indexer::{IndexError, IndexStatus, Phase};

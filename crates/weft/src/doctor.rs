@@ -1,5 +1,6 @@
 //! `weft doctor`: checks the setup and suggests fixes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -9,7 +10,8 @@ use tonic::Code;
 use weft_daemon::config::{Config, Settings};
 use weft_daemon::embed::{self, NONE, RerankRunner, Runner};
 use weft_daemon::{LatestCheckpoint, OpenVaultsError, Paths, Role, StoreError, Vaults, inspect};
-use weft_proto::noteweft::v1::{ServerStatus, StatusRequest};
+use weft_model::NoteKind;
+use weft_proto::noteweft::v1::{FileCoverage, FileState, ServerStatus, StatusRequest};
 
 use crate::cli::{Format, Global};
 use crate::client::{Client, Purpose, config};
@@ -88,6 +90,7 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
         move || {
             let mut checks = check_model(&config.embedding(&paths));
             checks.extend(check_reranker(&config.reranker()));
+            checks.push(check_pdf(&config.settings));
             checks.extend(check_store(&config, &paths));
             checks
         }
@@ -364,7 +367,59 @@ async fn check_daemon(client: &Client, address: &str) -> Vec<Check> {
     if checks.len() == n_checks {
         checks.push(Check::new("index", CheckOutcome::Good, "complete"));
     }
+    let coverage = tokio::time::timeout(STATUS_TIMEOUT, client.coverage()).await;
+    // Without permission to read the notes, their files are not checked.
+    if let Ok(Ok(coverage)) = coverage {
+        checks.extend(check_pdf_files(&coverage.files));
+    }
     checks
+}
+
+/// Reports the PDF files that have no text or only a part of it, by reason.
+fn check_pdf_files(files: &[FileCoverage]) -> Option<Check> {
+    let is_pdf = |file: &&FileCoverage| NoteKind::of(&file.path) == Some(NoteKind::Pdf);
+    let is_read = |file: &&FileCoverage| file.state() != FileState::Skipped;
+    let (mut n_files, mut n_affected) = (0, 0);
+    let mut by_reason: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for file in files.iter().filter(is_pdf).filter(is_read) {
+        n_files += 1;
+        let codes = file.diagnostics.iter().map(|it| &*it.code).filter(|it| it.starts_with("pdf-"));
+        let failed = (file.state() == FileState::Failed).then_some("not extracted");
+        let reasons: BTreeSet<&str> = codes.chain(failed).collect();
+        n_affected += u64::from(!reasons.is_empty());
+        for reason in reasons {
+            by_reason.entry(reason).or_insert((0, file.path.as_str())).0 += 1;
+        }
+    }
+    if n_files == 0 {
+        return None;
+    }
+    let all = print::counted(n_files, "PDF file", "PDF files");
+    if n_affected == 0 {
+        return Some(Check::new("pdf", CheckOutcome::Good, format!("the text of {all} was read")));
+    }
+    let reasons: Vec<String> = by_reason
+        .iter()
+        .map(|(reason, (n, path))| format!("{n} {reason} (such as {path})"))
+        .collect();
+    let text =
+        format!("{n_affected} of {all} have no text or a part of it: {}", reasons.join(", "));
+    let advice = "`weft coverage` says for each what to do";
+    Some(Check::new("pdf", CheckOutcome::Notice, text).advise(advice))
+}
+
+/// Extracts the text of a small PDF file, if PDF files are notes.
+fn check_pdf(settings: &Settings) -> Check {
+    if !settings.scan.reads(NoteKind::Pdf) {
+        let text = "PDF files are not read; \"pdf\" in scan.other_files makes them notes";
+        return Check::new("pdf", CheckOutcome::Good, text);
+    }
+    match weft_daemon::check_extraction(&settings.pdf) {
+        Ok(()) => Check::new("pdf", CheckOutcome::Good, "PDF files are read, and text is extracted"),
+        Err(reason) => Check::new("pdf", CheckOutcome::Bad, reason).advise(
+            "raise the limits of section [pdf], and let the system start further processes of this program; until then PDF files are retried",
+        ),
+    }
 }
 
 /// Checks that a daemon has loaded its credentials, and has room for more connections and open files.
@@ -510,7 +565,46 @@ fn check_reranker(settings: &embed::RerankerSettings) -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
+    use weft_proto::noteweft::v1::Diagnostic;
+
     use super::*;
+
+    fn file(path: &str, state: FileState, codes: &[&str]) -> FileCoverage {
+        let diagnostic = |code: &&str| Diagnostic { code: (*code).into(), ..Diagnostic::default() };
+        FileCoverage {
+            path: path.into(),
+            state: state.into(),
+            diagnostics: codes.iter().map(diagnostic).collect(),
+            ..FileCoverage::default()
+        }
+    }
+
+    #[test]
+    fn pdf_files_without_text_are_counted_by_reason() {
+        let note = file("a.md", FileState::Indexed, &["link-empty"]);
+        assert_eq!(check_pdf_files(std::slice::from_ref(&note)), None);
+        let good = file("a.pdf", FileState::Indexed, &[]);
+        let check = check_pdf_files(&[note.clone(), good.clone()]).unwrap();
+        assert_eq!(
+            (check.outcome, &*check.message),
+            (CheckOutcome::Good, "the text of 1 PDF file was read")
+        );
+        let files = [
+            note,
+            good,
+            file("b.pdf", FileState::Indexed, &["pdf-broken"]),
+            file("c.PDF", FileState::Indexed, &["pdf-pages", "pdf-pages", "pdf-truncated"]),
+            file("d.pdf", FileState::Indexed, &["pdf-broken"]),
+            file("e.pdf", FileState::Failed, &[]),
+            file("f.pdf", FileState::Skipped, &[]),
+        ];
+        let check = check_pdf_files(&files).unwrap();
+        assert_eq!(check.outcome, CheckOutcome::Notice);
+        assert_eq!(
+            check.message,
+            "4 of 5 PDF files have no text or a part of it: 1 not extracted (such as e.pdf), 2 pdf-broken (such as b.pdf), 1 pdf-pages (such as c.PDF), 1 pdf-truncated (such as c.PDF)"
+        );
+    }
 
     #[test]
     fn clock_behind_program_is_reported() {

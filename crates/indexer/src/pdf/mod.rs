@@ -91,6 +91,22 @@ pub fn run_as_child(mut arguments: impl Iterator<Item = OsString>) -> Option<boo
     Some(extraction::run(&limits).is_some())
 }
 
+/// A PDF file with the only word `fern`.
+const FERN: &[u8] = include_bytes!("fern.pdf");
+
+/// Extracts the text of a small PDF file, as of any other; fails with the reason if that does not work on this system.
+pub fn check_extraction(settings: &PdfSettings) -> Result<(), String> {
+    match extract_in_child(FERN, settings)? {
+        ExtractionOutcome::Text(found) if found.pages == ["fern"] => Ok(()),
+        ExtractionOutcome::Text(_) | ExtractionOutcome::Failed(_) => {
+            Err("the process that extracts text did not find the word of a small PDF file".into())
+        }
+        ExtractionOutcome::Limit(limit) => {
+            Err(format!("extracting the text of a small PDF file {limit}"))
+        }
+    }
+}
+
 /// Reads a PDF file with these bytes; a damaged file is a note without text, and a diagnostic.
 ///
 /// Fails if the text could not be extracted for a reason that is not in the file.

@@ -277,6 +277,15 @@ fn faults_are_reported_with_advice() {
             "cannot be reached",
             "keep their order",
         ),
+        ("PDF files are off", |_| flags(&[]), "pdf", "good", "are not read", ""),
+        (
+            "PDF files are on",
+            |_| flags(&["--set", "scan.other_files=[\"pdf\"]"]),
+            "pdf",
+            "good",
+            "text is extracted",
+            "",
+        ),
         (
             "another program at the port",
             |_| other_server(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
