@@ -1,5 +1,6 @@
 //! Text, Org and PDF files as notes. The text of PDF files comes from this binary as a child process.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -40,6 +41,17 @@ impl MixedVault {
         serde_json::from_str(&text).expect("one JSON object")
     }
 
+    /// Returns what the index contains, without generations and times.
+    fn answers(&self) -> [Value; 4] {
+        let requests: [&[&str]; 4] = [
+            &["coverage", "--all"],
+            &["export"],
+            &["search", "moss"],
+            &["search", "bark fern unroll"],
+        ];
+        requests.map(|args| without_history(self.json(args, &[])))
+    }
+
     /// Returns the path of each file with the codes of its diagnostics.
     fn diagnostics(&self, flags: &[&str]) -> Vec<(String, String)> {
         let answer = self.json(&["coverage", "--all"], flags);
@@ -51,6 +63,21 @@ impl MixedVault {
         };
         files.map(codes).collect()
     }
+}
+
+/// Removes what depends on the time and number of changes.
+fn without_history(mut answer: Value) -> Value {
+    match &mut answer {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !["generation", "modified_ns", "modified"].contains(&&**name));
+            fields.values_mut().for_each(|value| *value = without_history(value.take()));
+        }
+        Value::Array(values) => {
+            values.iter_mut().for_each(|value| *value = without_history(value.take()));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    answer
 }
 
 fn two_pages() -> Vec<u8> {
@@ -177,4 +204,73 @@ fn other_files_change_nothing_unless_they_are_enabled() {
     let output = weft(vault.0.path(), &[&args[..], &none].concat());
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(text.contains("a.md") && text.contains("1 file:") && !text.contains("pdf"), "{text}");
+}
+
+/// The new content of a file; `None` if it is deleted.
+type FileChange = (&'static str, Option<Vec<u8>>);
+
+#[test]
+fn index_after_changes_of_other_files_equals_a_fresh_index() {
+    let org =
+        |text: &str| Some(format!("#+title: Plan\n* Steps\n{text} [[file:a.md]]\n").into_bytes());
+    let pdf = |texts: &[&str]| Some(PdfFile::with_pages(texts).bytes());
+    let text = |text: &str| Some(text.as_bytes().to_vec());
+    let mut encrypted = PdfFile::with_pages(&["secret"]);
+    encrypted.encrypt();
+    let links = "# A\n[[plants.pdf]], [[plan.org#Steps]], [[log.txt]] and [[scan.pdf]]\n";
+    let steps: [(&str, Vec<FileChange>); 8] = [
+        ("links without targets", vec![("a.md", text(links))]),
+        (
+            "added",
+            vec![
+                ("plants.pdf", Some(two_pages())),
+                ("plan.org", org("moss")),
+                ("log.txt", text("moss and bark")),
+            ],
+        ),
+        (
+            "changed",
+            vec![
+                ("plants.pdf", pdf(&["bark", "moss unrolls", "fern"])),
+                ("plan.org", org("fern")),
+                ("log.txt", text("moss")),
+            ],
+        ),
+        (
+            "a broken file in place of another, and beside it",
+            vec![
+                ("plants.pdf", Some(two_pages()[..60].to_vec())),
+                ("scan.pdf", Some(b"%PDF-1.7\n".to_vec())),
+                ("new.pdf", pdf(&["moss"])),
+            ],
+        ),
+        (
+            "repaired, and encrypted",
+            vec![("plants.pdf", Some(two_pages())), ("scan.pdf", Some(encrypted.bytes()))],
+        ),
+        ("replaced by another kind", vec![("new.pdf", None), ("new.txt", text("moss"))]),
+        ("a PDF file with the bytes of a text", vec![("plants.pdf", text("moss"))]),
+        ("deleted", vec![("plants.pdf", None), ("plan.org", None), ("scan.pdf", None)]),
+    ];
+    let vault = MixedVault::new(&[]);
+    let mut files: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    for (name, changes) in steps {
+        for (path, bytes) in changes {
+            match bytes {
+                Some(bytes) => {
+                    std::fs::write(vault.path(path), &bytes).expect("a file");
+                    files.insert(path, bytes);
+                }
+                None => {
+                    std::fs::remove_file(vault.path(path)).expect("a file");
+                    files.remove(path);
+                }
+            }
+        }
+        let files: Vec<(&str, Vec<u8>)> =
+            files.iter().map(|(path, bytes)| (*path, bytes.clone())).collect();
+        let [followed, fresh] = [vault.answers(), MixedVault::new(&files).answers()];
+        assert_eq!(followed[0]["files"].as_array().map(Vec::len), Some(files.len()), "{name}");
+        assert_eq!(followed, fresh, "{name}");
+    }
 }
