@@ -125,6 +125,14 @@ impl<'e> Account<'e> {
         }
     }
 
+    /// Returns about what a text of `n_chars` characters costs.
+    pub(crate) fn likely_cost(self, n_chars: u64) -> u64 {
+        match self.estimator() {
+            Some(_) => n_chars * 10 / 38,
+            None => n_chars,
+        }
+    }
+
     /// Returns the cost of `text` in tokens; an empty text is free.
     pub(crate) fn tokens(self, text: &str) -> Tokens {
         match self.meter {

@@ -290,7 +290,7 @@ impl<D: Document> EvidencePacking<'_, D> {
             if offer.version != choice.version || !is_open {
                 continue;
             }
-            let price = self.likely_cost(self.n_chars(offer.rank, offer.passage));
+            let price = self.account.likely_cost(self.n_chars(offer.rank, offer.passage));
             if attempt.used + price / 2 > attempt.spendable {
                 continue;
             }
@@ -395,7 +395,7 @@ impl<D: Document> EvidencePacking<'_, D> {
         if !self.is_focus(rank) && !is_top {
             return false;
         }
-        let cost = self.likely_cost(document.length().0 + FRAME_CHARS);
+        let cost = self.account.likely_cost(document.length().0 + FRAME_CHARS);
         let left = attempt.spendable - attempt.used;
         #[expect(
             clippy::cast_possible_truncation,
@@ -408,7 +408,8 @@ impl<D: Document> EvidencePacking<'_, D> {
             self.barred.iter().zip(&attempt.notes).enumerate().filter(|(at, _)| *at != rank);
         let wanted =
             others.filter(|(_, (barred, choice))| barred.is_none() && choice.n_chosen == 0);
-        let wanted = wanted.map(|(at, _)| self.likely_cost(self.best_chars(at) + FRAME_CHARS));
+        let wanted =
+            wanted.map(|(at, _)| self.account.likely_cost(self.best_chars(at) + FRAME_CHARS));
         let unclaimed = left.saturating_sub(wanted.sum());
         cost <= soft.max(unclaimed).max(focus_share).min(left)
     }
@@ -426,14 +427,6 @@ impl<D: Document> EvidencePacking<'_, D> {
     fn n_chars(&self, rank: usize, passage: usize) -> u64 {
         let document = self.ranked[rank].state.document();
         document.map_or(0, |document| u64::from(document.passages()[passage].span.len()))
-    }
-
-    /// Returns about what a text of `n_chars` characters costs.
-    fn likely_cost(&self, n_chars: u64) -> u64 {
-        match self.account.estimator() {
-            Some(_) => n_chars * 10 / 38,
-            None => n_chars,
-        }
     }
 
     /// Records that passages were chosen.
