@@ -135,7 +135,8 @@ impl<'s> TestCluster<'s> {
     }
 
     fn start(&mut self, id: String) {
-        let notes = Collection::open(&connect_as(self.server, "postgres"), self.notes.name()).unwrap();
+        let notes =
+            Collection::open(&connect_as(self.server, "postgres"), self.notes.name()).unwrap();
         let disk = FailingDisk::sound();
         let parts = (disk.disk(), VectorParams::default());
         let node = TestNode::open(&notes, &id, self.folder.path(), &self.n_texts, parts);

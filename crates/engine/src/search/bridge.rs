@@ -6,8 +6,9 @@ use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats
 use weft_index::keyword::NamedInText;
 use weft_model::{NoteId, NoteMap, Stop};
 
-use super::evidence::{BestPassage, NoteEvidence, covers, is_below};
+use super::evidence::is_below;
 use super::hit_links::{HitLink, around};
+use super::passage_evidence::{BestPassage, NoteEvidence, covers};
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
 use super::{Connection, DisabledSignals, Lift, Lifts, Seed, best_first};

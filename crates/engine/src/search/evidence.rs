@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use weft_accordion::CandidatePassage;
 use weft_gars::bridge::{self, Remainder};
 use weft_index::Snapshot;
-use weft_index::keyword::{Language, NamedInText, Saturations, ScoredPassage};
+use weft_index::keyword::{Language, NamedInText, ScoredPassage};
 use weft_index::notes::NoteEntry;
 use weft_index::vector::{RowId, VectorSearch as _};
 use weft_model::{NoteId, NoteMap, Span};
 
+use super::passage_evidence::{EvidenceParts, NoteEvidence, covers};
 use super::prepared_query::{CandidatePool, PreparedQuery, word_share};
 use super::{Connection, Lift, Lifts};
 use crate::EngineError;
@@ -32,57 +33,6 @@ const FURTHER_EVIDENCE: f64 = 0.5;
 
 /// Maximum number of links to a note that are read for the sections they lead to.
 const MAX_LINKS_READ: usize = 64;
-
-/// The passage of a note that answers the query best.
-#[derive(Clone, Debug)]
-pub(super) struct BestPassage {
-    pub(super) span: Span,
-    /// Cosine of the chunk around it; `None` without a vector.
-    pub(super) vector: Option<f32>,
-    /// Keyword score as a share of the maximum.
-    pub(super) keyword: f64,
-    /// Share of the query that is the name of its section or note.
-    pub(super) mention: f64,
-    /// How far it covers each word of the query.
-    pub(super) covers: Saturations,
-}
-
-/// The passages of a note, with the evidence of their text alone.
-pub(super) struct NoteEvidence {
-    pub(super) passages: Vec<ScoredPassage>,
-    pub(super) own: Vec<f64>,
-    /// The parts of each evidence.
-    parts: Vec<EvidenceParts>,
-}
-
-/// Parts of the evidence of a passage's text.
-#[derive(Clone, Copy)]
-struct EvidenceParts {
-    /// Cosine of the chunk around the passage.
-    vector: Option<f32>,
-    /// Keyword score as a share of the maximum.
-    keyword: f64,
-    /// Share of the query that is the name of its section or note.
-    mention: f64,
-}
-
-impl NoteEvidence {
-    /// Returns the passage with the most evidence, the first of equals; `None` for a note without text.
-    pub(super) fn best(&self) -> Option<BestPassage> {
-        let with_text = (0..self.passages.len()).filter(|at| !self.passages[*at].is_bare);
-        let better =
-            |best: usize, next: usize| if self.own[next] > self.own[best] { next } else { best };
-        let best = with_text.reduce(better)?;
-        let passage = &self.passages[best];
-        let EvidenceParts { vector, keyword, mention } = self.parts[best];
-        Some(BestPassage { span: passage.span, vector, keyword, mention, covers: covers(passage) })
-    }
-}
-
-/// Returns how far a passage covers each word of the query.
-pub(super) fn covers(passage: &ScoredPassage) -> Saturations {
-    passage.saturations.iter().map(|saturation| bridge::coverage(*saturation)).collect()
-}
 
 impl PreparedQuery<'_> {
     /// Returns the passages of each of `notes` with their evidence.

@@ -9,6 +9,7 @@ pub(crate) mod evidence;
 mod explain;
 mod hit_links;
 mod messages;
+mod passage_evidence;
 mod prepared_query;
 mod rerank;
 pub(crate) mod topics;

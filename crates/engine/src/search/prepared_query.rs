@@ -8,7 +8,7 @@ use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
 
-use super::evidence::{BestPassage, NoteEvidence};
+use super::passage_evidence::{BestPassage, NoteEvidence};
 use super::{Origin, best_first};
 use crate::EngineError;
 

@@ -1,0 +1,56 @@
+//! The passages of a note with their evidence for a query, and the best of them.
+
+use weft_gars::bridge;
+use weft_index::keyword::{Saturations, ScoredPassage};
+use weft_model::Span;
+
+/// The passage of a note that answers the query best.
+#[derive(Clone, Debug)]
+pub(super) struct BestPassage {
+    pub(super) span: Span,
+    /// Cosine of the chunk around it; `None` without a vector.
+    pub(super) vector: Option<f32>,
+    /// Keyword score as a share of the maximum.
+    pub(super) keyword: f64,
+    /// Share of the query that is the name of its section or note.
+    pub(super) mention: f64,
+    /// How far it covers each word of the query.
+    pub(super) covers: Saturations,
+}
+
+/// The passages of a note, with the evidence of their text alone.
+pub(super) struct NoteEvidence {
+    pub(super) passages: Vec<ScoredPassage>,
+    pub(super) own: Vec<f64>,
+    /// The parts of each evidence.
+    pub(super) parts: Vec<EvidenceParts>,
+}
+
+/// Parts of the evidence of a passage's text.
+#[derive(Clone, Copy)]
+pub(super) struct EvidenceParts {
+    /// Cosine of the chunk around the passage.
+    pub(super) vector: Option<f32>,
+    /// Keyword score as a share of the maximum.
+    pub(super) keyword: f64,
+    /// Share of the query that is the name of its section or note.
+    pub(super) mention: f64,
+}
+
+impl NoteEvidence {
+    /// Returns the passage with the most evidence, the first of equals; `None` for a note without text.
+    pub(super) fn best(&self) -> Option<BestPassage> {
+        let with_text = (0..self.passages.len()).filter(|at| !self.passages[*at].is_bare);
+        let better =
+            |best: usize, next: usize| if self.own[next] > self.own[best] { next } else { best };
+        let best = with_text.reduce(better)?;
+        let passage = &self.passages[best];
+        let EvidenceParts { vector, keyword, mention } = self.parts[best];
+        Some(BestPassage { span: passage.span, vector, keyword, mention, covers: covers(passage) })
+    }
+}
+
+/// Returns how far a passage covers each word of the query.
+pub(super) fn covers(passage: &ScoredPassage) -> Saturations {
+    passage.saturations.iter().map(|saturation| bridge::coverage(*saturation)).collect()
+}
