@@ -22,6 +22,7 @@ mod char_offsets;
 pub mod chunk;
 mod content_hash;
 mod coverage_report;
+mod deletion_decision;
 mod deletion_guard;
 pub mod embed;
 mod file_position;
@@ -54,6 +55,7 @@ mod writer;
 
 pub use change_log::{ChangeLog, LoggedGraph, TextVectors};
 pub use content_hash::hash_of;
+pub use deletion_decision::{DeletionDecision, MissingNotes};
 pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
 pub use embed::Model;
 pub use file_position::{FilePosition, FilePositionError, file_position};

@@ -1,103 +1,15 @@
-//! Notes whose files are missing: moved, excluded, deleted, or kept by the mass-deletion guard.
+//! Notes whose files are missing: which they are, and the deletion of those that the mass-deletion guard keeps.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use weft_index::notes::{Change, NoteTable, VaultId, VaultInfo};
 use weft_model::{NotePath, TextHash};
 
 use super::Writer;
 use super::vault_scans::ScanMode;
-use crate::scan::{ScanArea, ScanOptions, ScannedFile, SkippedEntry};
-use crate::shared_status::UnindexedFile;
+use crate::deletion_decision::is_at_or_below;
+use crate::scan::{ScanArea, ScannedFile};
 use crate::{ConfirmedDeletions, IndexError};
-
-/// Notes without a readable file at their path.
-pub(super) struct MissingNotes {
-    /// Notes without a file, by content hash, so that a move is recognized; among equal ones the lowest path is last.
-    lost: HashMap<TextHash, Vec<NotePath>>,
-    /// Notes whose file exists and is excluded by a rule.
-    excluded: Vec<NotePath>,
-    /// Notes whose file cannot be read.
-    unreadable: BTreeMap<NotePath, UnindexedFile>,
-}
-
-/// The decision on missing notes.
-pub(super) struct DeletionDecision {
-    /// Notes that stay in the index.
-    pub(super) kept: BTreeSet<NotePath>,
-    /// Notes to delete, with the state of their file, if there is one.
-    pub(super) dropped: Vec<(NotePath, Option<UnindexedFile>)>,
-}
-
-impl MissingNotes {
-    /// Separates notes whose files were `skipped` by a rule, or are of a kind that is not read any more, from the other missing ones.
-    pub(super) fn new(
-        missing: BTreeMap<NotePath, TextHash>,
-        skipped: &[SkippedEntry],
-        options: &ScanOptions,
-    ) -> Self {
-        let by_rule: BTreeSet<&str> =
-            skipped.iter().filter(|file| !file.failed).map(|file| file.path.as_str()).collect();
-        let is_excluded = |path: &str| {
-            let above = path.match_indices('/').map(|(end, _)| &path[..=end]);
-            !by_rule.is_empty() && above.chain([path]).any(|path| by_rule.contains(path))
-        };
-        let mut notes =
-            Self { lost: HashMap::new(), excluded: Vec::new(), unreadable: BTreeMap::new() };
-        for (path, content) in missing.into_iter().rev() {
-            if is_excluded(path.as_str()) || !options.reads(path.kind()) {
-                notes.excluded.push(path);
-            } else {
-                notes.lost.entry(content).or_default().push(path);
-            }
-        }
-        notes
-    }
-
-    /// Removes and returns the old path of a note that a new file with this content continues.
-    pub(super) fn take_moved(&mut self, content: TextHash) -> Option<NotePath> {
-        self.lost.get_mut(&content)?.pop()
-    }
-
-    /// Adds a note whose file cannot be read.
-    pub(super) fn unreadable(&mut self, path: NotePath, file: UnindexedFile) {
-        self.unreadable.insert(path, file);
-    }
-
-    /// Decides which missing notes to delete, once all moves are known.
-    ///
-    /// Notes at or below the `deleted` paths are deleted; the others are kept if `guard` holds for their number.
-    pub(super) fn decide(
-        self,
-        deleted: &[String],
-        guard: impl Fn(usize) -> bool,
-    ) -> DeletionDecision {
-        let Self { lost, excluded, mut unreadable } = self;
-        let mut missing: BTreeSet<NotePath> = lost.into_values().flatten().collect();
-        missing.extend(unreadable.keys().cloned());
-        let (mut dropped, unconfirmed): (BTreeSet<_>, BTreeSet<_>) =
-            missing.into_iter().partition(|path| is_at_or_below(path, deleted));
-        let kept = if guard(unconfirmed.len()) {
-            unconfirmed
-        } else {
-            dropped.extend(unconfirmed);
-            BTreeSet::new()
-        };
-        let dropped = dropped.into_iter().chain(excluded).map(|path| {
-            let file = unreadable.remove(&path);
-            (path, file)
-        });
-        DeletionDecision { dropped: dropped.collect(), kept }
-    }
-}
-
-/// Returns true if a note is at or below one of `areas`; the empty path is the whole vault.
-fn is_at_or_below(path: &NotePath, areas: &[String]) -> bool {
-    areas.iter().any(|area| {
-        let rest = path.as_str().strip_prefix(area.as_str());
-        area.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
-}
 
 impl Writer {
     /// Returns the notes at or below `paths` that are not in `found`, with the content hash of each.

@@ -11,9 +11,9 @@ use weft_index::Store;
 use weft_index::notes::{Change, FileMetadata, NoteTable, VaultId};
 
 use super::file_reader::{FileOutcome, FileReader};
-use super::missing_notes::{DeletionDecision, MissingNotes};
 use super::vault_scans::{ScanMode, WatchedVault};
 use super::{Event, Writer};
+use crate::deletion_decision::{DeletionDecision, MissingNotes};
 use crate::file_watcher::{FileWatcher, Touched};
 use crate::index_status::{FileState, Phase, WatchState};
 use crate::parallel_map::parallel_map;
@@ -343,7 +343,7 @@ impl Writer {
         (vault, root): (VaultId, &Path),
         notes: &NoteTable,
         changed: &[&ScannedFile],
-        mut missing: MissingNotes,
+        mut missing: MissingNotes<UnindexedFile>,
         unindexed: &mut BTreeMap<String, UnindexedFile>,
         (full, deleted): (bool, &[String]),
     ) -> Result<(), IndexError> {
