@@ -1,14 +1,19 @@
 //! The file watcher: reports changed files to the writer, or that it must scan for changes.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crossbeam_channel::Sender;
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use serde::{Deserialize, Serialize};
 use weft_model::settings::Problems;
 
 use crate::index_status::WatchState;
+
+/// Maximum number of events that wait for their receiver before further changes are reported as an overflow.
+const MAX_QUEUED_EVENTS: usize = 8192;
 
 /// Options for detecting changed files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +147,42 @@ impl FileWatcher {
                 )
             }
         }
+    }
+}
+
+/// Returns a callback that sends changes of the folder `root` to `events`, each as the event that `event` makes of it.
+///
+/// While the queue is full, it sends one overflow instead; a change that may end a watch is sent even then, once.
+pub(crate) fn change_sender<E: Send + 'static>(
+    events: Sender<E>,
+    root: PathBuf,
+    event: impl Fn(Touched) -> E + Send + 'static,
+) -> impl Fn(Touched) + Send + 'static {
+    let (sent_overflow, sent_lost) = (AtomicBool::new(false), AtomicBool::new(false));
+    move |touched| {
+        let has_room = events.len() < MAX_QUEUED_EVENTS;
+        let touched = if has_room {
+            sent_overflow.store(false, Ordering::Relaxed);
+            sent_lost.store(false, Ordering::Relaxed);
+            touched
+        } else {
+            let may_end_watch = match &touched {
+                Touched::Paths(paths) => paths.contains(&root),
+                Touched::Overflow => false,
+                Touched::Lost => true,
+            };
+            let (was_sent, summary) = if may_end_watch {
+                (&sent_lost, Touched::Lost)
+            } else {
+                (&sent_overflow, Touched::Overflow)
+            };
+            if was_sent.swap(true, Ordering::Relaxed) {
+                return;
+            }
+            summary
+        };
+        // A receiver that stopped needs no changes.
+        let _ = events.send(event(touched));
     }
 }
 
@@ -327,5 +368,26 @@ mod tests {
         ] {
             assert_eq!(is_change(kind), expected, "{kind:?}");
         }
+    }
+
+    #[test]
+    fn queued_changes_are_bounded_during_a_long_scan() {
+        let (events, received) = crossbeam_channel::unbounded();
+        let send = change_sender(events, "/vault".into(), |touched| touched);
+        let touch = || send(Touched::Paths(vec!["/vault/note.md".into()]));
+        for _ in 0..2 {
+            (0..3 * MAX_QUEUED_EVENTS).for_each(|_| touch());
+            for _ in 0..2 {
+                send(Touched::Paths(vec!["/vault".into()]));
+                send(Touched::Lost);
+            }
+            let all: Vec<Touched> = received.try_iter().collect();
+            assert_eq!(all.len(), MAX_QUEUED_EVENTS + 2);
+            let [.., overflow, lost] = &all[..] else { panic!("{}", all.len()) };
+            assert!(matches!(overflow, Touched::Overflow));
+            assert!(matches!(lost, Touched::Lost));
+        }
+        touch();
+        assert!(matches!(received.try_recv(), Ok(Touched::Paths(_))));
     }
 }

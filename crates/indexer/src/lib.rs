@@ -27,6 +27,7 @@ mod deletion_guard;
 pub mod embed;
 mod file_position;
 mod file_watcher;
+mod followed_folder;
 mod index_settings;
 mod index_status;
 mod indexer;
@@ -60,6 +61,7 @@ pub use deletion_guard::{ConfirmedDeletions, DeletionGuardOptions};
 pub use embed::Model;
 pub use file_position::{FilePosition, FilePositionError, file_position};
 pub use file_watcher::{FileWatcher, Touched, WatchMode, WatchOptions};
+pub use followed_folder::FollowedFolder;
 pub use index_settings::{IndexError, IndexSettings, Rescan, VaultSettings};
 pub use index_status::{
     FileCoverage, FileState, IndexStatus, NextModel, Phase, VaultStatus, WatchState,

@@ -136,7 +136,7 @@ fn version(vault: VaultId, path: &NotePath, hash: TextHash) -> u64 {
     clippy::disallowed_methods,
     reason = "compared with the times of files, never part of an answer"
 )]
-fn wall_clock_ns() -> i64 {
+pub(crate) fn wall_clock_ns() -> i64 {
     let since =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)

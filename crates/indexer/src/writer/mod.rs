@@ -41,6 +41,7 @@ use weft_index::{Publisher, Store, VectorLoadGuard};
 
 pub(crate) use self::embed_batch::{ChunkRef, EmbeddedBatch, embed};
 pub(crate) use self::event::{Event, GenerationReply};
+pub(crate) use self::file_reader::wall_clock_ns;
 use self::following::Following;
 use self::keyword_pipeline::KeywordPipeline;
 pub(crate) use self::keyword_pipeline::{keyword_rebuild_notice, reconcile};
@@ -49,6 +50,7 @@ use self::note_files::NoteFiles;
 use self::persistence::Persistence;
 use self::publication::{PUBLISH_EVERY, Publication};
 use self::vault_scans::VaultScans;
+pub(crate) use self::vault_scans::WatchedVault;
 use self::vector_state::VectorState;
 use crate::embed::{AutoModel, ModelOpener};
 use crate::index_status::{IndexStatus, Phase};

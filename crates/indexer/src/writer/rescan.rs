@@ -1,21 +1,18 @@
 //! Scans: detects what changed in an area of a vault and publishes it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crossbeam_channel::Sender;
 use weft_index::Store;
 use weft_index::notes::{Change, FileMetadata, NoteTable, VaultId};
 
 use super::file_reader::{FileOutcome, FileReader};
-use super::vault_scans::{ScanMode, WatchedVault};
+use super::vault_scans::ScanMode;
 use super::{Event, Writer};
 use crate::deletion_decision::{DeletionDecision, MissingNotes};
-use crate::file_watcher::{FileWatcher, Touched};
-use crate::index_status::{FileState, Phase, WatchState};
+use crate::index_status::{FileState, Phase};
 use crate::parallel_map::parallel_map;
 use crate::scan::{ScanArea, ScanError, ScanResult, ScannedFile, SkippedEntry};
 use crate::shared_status::{UnindexedFile, WatchStatus};
@@ -24,12 +21,6 @@ use crate::{IndexError, Rescan};
 /// Minimum number of changes that are published before a scan ends.
 const CHANGES_PER_BATCH: usize = 8192;
 
-/// Delay before retrying a watcher that failed to start.
-const REWATCH: Duration = Duration::from_secs(60);
-
-/// Maximum number of events that wait for the writer before further changes are reported as an overflow.
-const MAX_QUEUED_EVENTS: usize = 8192;
-
 impl Writer {
     /// Scans what is due in all vaults.
     pub(super) fn scan_due_vaults(&mut self) {
@@ -37,15 +28,14 @@ impl Writer {
         if self.follows() {
             return self.follow_if_due(now);
         }
-        let is_due = |vault: &WatchedVault| vault.poll_at.is_some_and(|due| due <= now);
-        if self.scans.vaults.iter().any(is_due) {
+        if self.scans.vaults.iter().any(|vault| vault.is_poll_due(now)) {
             self.check_store();
             self.retry_move();
         }
         for at in 0..self.scans.vaults.len() {
             let debounce = self.settings.watch.debounce();
             let mut area = self.scans.vaults[at].take_due(now, debounce);
-            if is_due(&self.scans.vaults[at]) && self.poll_vault(at) {
+            if self.scans.vaults[at].is_poll_due(now) && self.poll_vault(at) {
                 area = ScanArea::WHOLE;
             }
             if !area.is_nothing() {
@@ -67,13 +57,9 @@ impl Writer {
 
     /// Checks where a vault is; returns true if all its files must be scanned.
     fn poll_vault(&mut self, at: usize) -> bool {
-        let vault = &mut self.scans.vaults[at];
-        vault.unwatched |= vault.rewatch_at.is_some_and(|due| due <= Instant::now());
+        self.scans.vaults[at].begin_poll();
         let is_other = self.relocate(at);
-        let vault = &mut self.scans.vaults[at];
-        vault.poll_at = Some(Instant::now() + self.settings.watch.poll());
-        // A vault that disappeared is scanned once now and again when it is back.
-        is_other || vault.watcher.state == WatchState::Polling
+        self.scans.vaults[at].end_poll(is_other, &self.settings.watch)
     }
 
     /// Updates a vault's location and watches it there; returns true if its folder is another one than before.
@@ -220,26 +206,11 @@ impl Writer {
         self.scans.check_interrupted()?;
         self.check_notes(false)?;
         let deleted = if mode.deletes { area.paths() } else { Vec::new() };
-        let mut area = if self.relocate(at) { ScanArea::WHOLE } else { area };
+        let area = if self.relocate(at) { ScanArea::WHOLE } else { area };
         let vault = &mut self.scans.vaults[at];
         let (id, root) = (vault.id, vault.root.clone());
         let home = Arc::clone(&self.files.home);
-        let mut scanned = home.list(&root, &self.settings.scan, &area);
-        if !area.is_whole()
-            && (vault.has_path_aliases
-                || scanned.as_ref().is_ok_and(|scanned| scanned.has_path_aliases))
-        {
-            area = ScanArea::WHOLE;
-            scanned = home.list(&root, &self.settings.scan, &area);
-        }
-        if area.is_whole() {
-            vault.clear_touched();
-            let is_native = vault.watcher.state == WatchState::Native;
-            let interval = self.settings.watch.full_rescan().filter(|_| is_native);
-            vault.full_rescan_at = interval.map(|interval| Instant::now() + interval);
-        }
-        let (full, reported) = (mode.full || vault.outdated, mode.reported && !area.is_whole());
-        let mode = ScanMode { full, reported, ..mode };
+        let (area, scanned) = vault.list(&*home, &self.settings.scan, &self.settings.watch, area);
         let scanned = match scanned {
             Ok(scanned) => scanned,
             Err(source) => {
@@ -256,9 +227,9 @@ impl Writer {
                 });
             }
         };
-        if area.is_whole() {
-            self.scans.vaults[at].has_path_aliases = scanned.has_path_aliases;
-        }
+        let vault = &self.scans.vaults[at];
+        let (full, reported) = (mode.full || vault.outdated, mode.reported && !area.is_whole());
+        let mode = ScanMode { full, reported, ..mode };
         let ScanResult { found, attachments, skipped, has_path_aliases: _, leftover_temp_files } =
             scanned;
         self.scans.last_full.take_if(|_| skipped.iter().any(|skipped| skipped.failed));
@@ -439,64 +410,16 @@ impl Writer {
     /// Starts the watcher of a vault, in place of the old one.
     pub(super) fn start_watcher(&mut self, at: usize) {
         let vault = &mut self.scans.vaults[at];
-        // Reported paths begin with the folder as it is now.
-        let home = &self.files.home;
-        vault.relocate(&**home);
-        let on_change = change_sender(self.events.clone(), vault.id, vault.root.clone());
-        // The old watcher is dropped first, so that the system does not count its folders twice.
-        vault.watcher = FileWatcher::default();
-        let (watcher, notice) = home.watch(&vault.root, &self.settings.watch, Box::new(on_change));
-        vault.poll_at = match watcher.state {
-            WatchState::Native | WatchState::Polling => {
-                Some(Instant::now() + self.settings.watch.poll())
-            }
-            WatchState::Off => None,
-        };
-        vault.rewatch_at = notice.as_ref().map(|_| Instant::now() + REWATCH);
-        let status = WatchStatus { state: watcher.state, notice: notice.clone() };
+        let (home, id) = (&self.files.home, vault.id);
+        let event = move |touched| Event::Touched(id, touched);
+        let notice = vault.watch(&**home, &self.settings.watch, &self.events, event);
+        let status = WatchStatus { state: vault.watcher.state, notice: notice.clone() };
         let before = self.shared.lock().watch_status.insert(vault.id, status);
         if let Some(notice) =
             notice.filter(|new| before.is_none_or(|it| it.notice.as_ref() != Some(new)))
         {
             tracing::warn!("{notice}");
         }
-        vault.watcher = watcher;
-    }
-}
-
-/// Returns a callback that sends changes of the vault at `root` to the writer.
-///
-/// While the queue is full, it sends one overflow instead; a change that may end a watch is sent even then, once.
-fn change_sender(
-    events: Sender<Event>,
-    vault: VaultId,
-    root: PathBuf,
-) -> impl Fn(Touched) + Send + 'static {
-    let (sent_overflow, sent_lost) = (AtomicBool::new(false), AtomicBool::new(false));
-    move |touched| {
-        let has_room = events.len() < MAX_QUEUED_EVENTS;
-        let touched = if has_room {
-            sent_overflow.store(false, Ordering::Relaxed);
-            sent_lost.store(false, Ordering::Relaxed);
-            touched
-        } else {
-            let may_end_watch = match &touched {
-                Touched::Paths(paths) => paths.contains(&root),
-                Touched::Overflow => false,
-                Touched::Lost => true,
-            };
-            let (was_sent, summary) = if may_end_watch {
-                (&sent_lost, Touched::Lost)
-            } else {
-                (&sent_overflow, Touched::Overflow)
-            };
-            if was_sent.swap(true, Ordering::Relaxed) {
-                return;
-            }
-            summary
-        };
-        // A stopped writer needs no changes.
-        let _ = events.send(Event::Touched(vault, touched));
     }
 }
 
@@ -504,31 +427,4 @@ fn unindexed_of_skipped(file: SkippedEntry) -> (String, UnindexedFile) {
     let SkippedEntry { path, reason, failed } = file;
     let state = if failed { FileState::Failed } else { FileState::Skipped };
     (path, UnindexedFile { state, reason, facts: FileMetadata::default() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queued_changes_are_bounded_during_a_long_scan() {
-        let (events, received) = crossbeam_channel::unbounded();
-        let send = change_sender(events, VaultId(0), "/vault".into());
-        let touch = || send(Touched::Paths(vec!["/vault/note.md".into()]));
-        for _ in 0..2 {
-            (0..3 * MAX_QUEUED_EVENTS).for_each(|_| touch());
-            for _ in 0..2 {
-                send(Touched::Paths(vec!["/vault".into()]));
-                send(Touched::Lost);
-            }
-            let all: Vec<Event> = received.try_iter().collect();
-            assert_eq!(all.len(), MAX_QUEUED_EVENTS + 2);
-            let [.., overflow, lost] = &all[..] else { panic!("{}", all.len()) };
-            assert!(matches!(overflow, Event::Touched(_, Touched::Overflow)));
-            assert!(matches!(lost, Event::Touched(_, Touched::Lost)));
-        }
-        touch();
-        let next = received.try_recv();
-        assert!(matches!(next, Ok(Event::Touched(_, Touched::Paths(_)))));
-    }
 }

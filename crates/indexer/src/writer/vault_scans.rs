@@ -6,17 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::Sender;
 use weft_index::notes::{NoteTable, VaultId};
 use weft_model::NotePath;
 
 use super::RETRY;
-use crate::file_watcher::{FileWatcher, Touched};
-use crate::scan::ScanArea;
+use crate::file_watcher::{FileWatcher, Touched, WatchOptions, change_sender};
+use crate::index_status::WatchState;
+use crate::scan::{ScanArea, ScanError, ScanOptions, ScanResult};
 use crate::vault_home::{VaultHome, VaultLocation};
 use crate::{IndexError, VaultSettings};
 
 /// A burst of changes is scanned after at most this many debounce intervals, even if it continues.
 const MAX_BURST: u32 = 4;
+
+/// Delay before retrying a watcher that failed to start.
+const REWATCH: Duration = Duration::from_secs(60);
 
 /// Delay after which a folder that appeared is scanned again.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -114,12 +119,12 @@ impl VaultScans {
 }
 
 /// A watched vault and its scheduled scans.
-pub(super) struct WatchedVault {
+pub(crate) struct WatchedVault {
     pub(super) id: VaultId,
     /// The settings as given, compared to detect changes of them.
     pub(super) settings: VaultSettings,
     /// Canonical path at the last check; reported paths begin with it.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
     pub(super) watcher: FileWatcher,
     /// Changes that were reported and not scanned yet.
     touched: ScanArea,
@@ -130,19 +135,19 @@ pub(super) struct WatchedVault {
     /// True if entries may have been made with other settings, so that every file must be read again.
     pub(super) outdated: bool,
     /// True if links let a change under one path appear under another path.
-    pub(super) has_path_aliases: bool,
+    has_path_aliases: bool,
     /// JSON Canvas documents at the last scan.
     canvases: BTreeSet<NotePath>,
     /// Identity of the folder at `root`; `None` if no folder exists, or before the first scan.
     identity: Option<(u64, u64)>,
     /// True if the watcher may have stopped, at least for some folders.
-    pub(super) unwatched: bool,
+    unwatched: bool,
     /// When to retry a watcher that failed to start.
-    pub(super) rewatch_at: Option<Instant>,
+    rewatch_at: Option<Instant>,
     /// When to check that the folder still exists, or to scan all files if changes are not reported.
-    pub(super) poll_at: Option<Instant>,
+    poll_at: Option<Instant>,
     /// When to scan all files although changes are reported.
-    pub(super) full_rescan_at: Option<Instant>,
+    full_rescan_at: Option<Instant>,
     /// When to repeat a failed scan.
     retry_at: Option<Instant>,
 }
@@ -163,7 +168,7 @@ impl WatchedVault {
         self.canvases.extend(found);
     }
 
-    pub(super) fn new(id: VaultId, settings: VaultSettings, outdated: bool) -> Self {
+    pub(crate) fn new(id: VaultId, settings: VaultSettings, outdated: bool) -> Self {
         Self {
             id,
             root: settings.root.clone(),
@@ -187,15 +192,81 @@ impl WatchedVault {
     /// Updates the vault's location and returns true if its folder must be watched again.
     ///
     /// That is the case if the path leads to another folder than before (a changed link, a mounted or unmounted disk) or if the watcher may have stopped.
-    pub(super) fn relocate(&mut self, home: &dyn VaultHome) -> bool {
+    pub(crate) fn relocate(&mut self, home: &dyn VaultHome) -> bool {
         let VaultLocation { root, identity } = home.locate(&self.settings.root);
         let is_other = (&root, identity) != (&self.root, self.identity);
         (self.root, self.identity) = (root, identity);
         is_other || std::mem::take(&mut self.unwatched)
     }
 
+    /// Starts the watcher in place of the old one, and sends reported changes to `events` as `event` makes them of it; returns a notice for users if that differs from the options.
+    pub(crate) fn watch<E: Send + 'static>(
+        &mut self,
+        home: &dyn VaultHome,
+        options: &WatchOptions,
+        events: &Sender<E>,
+        event: impl Fn(Touched) -> E + Send + 'static,
+    ) -> Option<String> {
+        // Reported paths begin with the folder as it is now.
+        self.relocate(home);
+        let on_change = change_sender(events.clone(), self.root.clone(), event);
+        // The old watcher is dropped first, so that the system does not count its folders twice.
+        self.watcher = FileWatcher::default();
+        let (watcher, notice) = home.watch(&self.root, options, Box::new(on_change));
+        self.poll_at = match watcher.state {
+            WatchState::Native | WatchState::Polling => Some(Instant::now() + options.poll()),
+            WatchState::Off => None,
+        };
+        self.rewatch_at = notice.as_ref().map(|_| Instant::now() + REWATCH);
+        self.watcher = watcher;
+        notice
+    }
+
+    /// Returns true if it is time to check where the vault is.
+    pub(crate) fn is_poll_due(&self, now: Instant) -> bool {
+        self.poll_at.is_some_and(|due| due <= now)
+    }
+
+    /// Begins a check of where the vault is, which [`relocate`](Self::relocate) makes.
+    pub(crate) fn begin_poll(&mut self) {
+        self.unwatched |= self.rewatch_at.is_some_and(|due| due <= Instant::now());
+    }
+
+    /// Ends the check, given whether the vault is another folder than before; returns true if all its files must be scanned.
+    pub(crate) fn end_poll(&mut self, is_other: bool, options: &WatchOptions) -> bool {
+        self.poll_at = Some(Instant::now() + options.poll());
+        // A vault that disappeared is scanned once now and again when it is back.
+        is_other || self.watcher.state == WatchState::Polling
+    }
+
+    /// Lists the notes in `area`, or in the whole vault if links let changes appear under other paths; returns the listed area as well.
+    pub(crate) fn list(
+        &mut self,
+        home: &dyn VaultHome,
+        scan: &ScanOptions,
+        watch: &WatchOptions,
+        mut area: ScanArea,
+    ) -> (ScanArea, Result<ScanResult, ScanError>) {
+        let mut listed = home.list(&self.root, scan, &area);
+        let has_aliases = listed.as_ref().is_ok_and(|listed| listed.has_path_aliases);
+        if !area.is_whole() && (self.has_path_aliases || has_aliases) {
+            area = ScanArea::WHOLE;
+            listed = home.list(&self.root, scan, &area);
+        }
+        if area.is_whole() {
+            self.clear_touched();
+            let is_native = self.watcher.state == WatchState::Native;
+            let interval = watch.full_rescan().filter(|_| is_native);
+            self.full_rescan_at = interval.map(|interval| Instant::now() + interval);
+            if let Ok(listed) = &listed {
+                self.has_path_aliases = listed.has_path_aliases;
+            }
+        }
+        (area, listed)
+    }
+
     /// Records reported changes.
-    pub(super) fn touch(&mut self, touched: Touched) {
+    pub(crate) fn touch(&mut self, touched: Touched) {
         match touched {
             Touched::Paths(paths) => {
                 // An event on the folder itself may end its watch, and another folder may get its inode number.
@@ -216,12 +287,12 @@ impl WatchedVault {
     }
 
     /// Schedules a rescan of all files after a delay.
-    pub(super) fn retry(&mut self) {
+    pub(crate) fn retry(&mut self) {
         self.retry_at = Some(Instant::now() + RETRY);
     }
 
     /// Schedules a rescan of all files at once.
-    pub(super) fn scan_now(&mut self) {
+    pub(crate) fn scan_now(&mut self) {
         self.retry_at = Some(Instant::now());
     }
 
@@ -236,7 +307,7 @@ impl WatchedVault {
     }
 
     /// Returns the time of the next scheduled scan or poll.
-    fn due_at(&self, debounce: Duration) -> Option<Instant> {
+    pub(crate) fn due_at(&self, debounce: Duration) -> Option<Instant> {
         let burst = self.burst.map(|burst| burst_ends(burst, debounce));
         let settling = self.settling.as_ref().map(|(at, _)| *at);
         let due = [burst, settling, self.poll_at, self.full_rescan_at, self.retry_at];
@@ -244,7 +315,7 @@ impl WatchedVault {
     }
 
     /// Removes and returns the area that is due for a scan.
-    pub(super) fn take_due(&mut self, now: Instant, debounce: Duration) -> ScanArea {
+    pub(crate) fn take_due(&mut self, now: Instant, debounce: Duration) -> ScanArea {
         let mut due = ScanArea::NOTHING;
         let is_due = |at: &mut Instant| *at <= now;
         if self.retry_at.take_if(is_due).or(self.full_rescan_at.take_if(is_due)).is_some() {
