@@ -1,21 +1,24 @@
 //! `weft cluster`, `weft push` and `weft pull`: collections of notes in PostgreSQL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use crossbeam_channel::{Receiver, bounded};
 use serde::Serialize;
 use weft_cluster::{
-    ClusterError, Collection, Database, Dsn, NodeStatus, PullReport, PushOptions, PushReport,
-    TransferError,
+    ClusterError, Collection, CommitError, Database, Dsn, NodeStatus, PullReport, PushEvent,
+    PushOptions, PushReport, TransferError,
 };
 use weft_daemon::config::Config;
 
 use crate::cli::{Format, Global};
 use crate::client::config;
-use crate::commands::{aside, render};
+use crate::commands::{aside, render, write_as};
 use crate::failure::Failure;
 use crate::print;
+use crate::serve::stop_signal;
+use crate::service_manager::{NotifyState, notify};
 
 /// A collection and its database.
 #[derive(Clone, Debug, Args)]
@@ -101,9 +104,12 @@ pub(crate) struct PushArgs {
     /// Vault of the collection, created if it is missing [default: the folder's name].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Remove notes that are not in the folder, however many.
+    /// Remove notes that are not in the folder, however many; with --watch, those that are missing at the start.
     #[arg(long)]
     delete_missing: bool,
+    /// Stay, and send changes of the folder as they happen, until Ctrl-C or SIGTERM.
+    #[arg(long)]
+    watch: bool,
 }
 
 /// `weft pull`.
@@ -176,9 +182,25 @@ pub(crate) struct PushSummary {
     pub(crate) vault: String,
     pub(crate) generation: u64,
     pub(crate) written: usize,
+    pub(crate) moved: usize,
     pub(crate) removed: usize,
     pub(crate) unchanged: usize,
     pub(crate) unreadable: Vec<String>,
+}
+
+impl PushSummary {
+    fn new(vault: String, report: PushReport) -> Self {
+        let PushReport { generation, n_put, n_moved, n_removed, n_unchanged, unreadable } = report;
+        Self {
+            vault,
+            generation,
+            written: n_put,
+            moved: n_moved,
+            removed: n_removed,
+            unchanged: n_unchanged,
+            unreadable,
+        }
+    }
 }
 
 /// Result of a pull.
@@ -197,10 +219,22 @@ pub(crate) async fn run(command: ClusterCommand, global: &Global) -> Result<Stri
     off_runtime(move || execute(command, &global)).await
 }
 
-/// Pushes a folder and renders the result.
+/// Pushes a folder and renders the result; with `--watch`, writes each result, and returns nothing when a signal arrives.
 pub(crate) async fn push(args: PushArgs, global: &Global) -> Result<String, Failure> {
     let global = global.clone();
-    off_runtime(move || push_folder(args, &global)).await
+    if !args.watch {
+        return off_runtime(move || push_folder(args, &global)).await;
+    }
+    let (running, stopped) = bounded(0);
+    let watching = off_runtime(move || watch_folder(args, &global, &stopped));
+    tokio::pin!(watching);
+    tokio::select! {
+        ended = &mut watching => return ended,
+        () = stop_signal() => {}
+    }
+    notify(&[NotifyState::Stopping]);
+    drop(running);
+    watching.await
 }
 
 /// Pulls a vault into a folder and renders the result.
@@ -210,9 +244,9 @@ pub(crate) async fn pull(args: PullArgs, global: &Global) -> Result<String, Fail
 }
 
 /// Runs work that waits for the database on a thread that may block.
-async fn off_runtime(
-    work: impl FnOnce() -> Result<String, Failure> + Send + 'static,
-) -> Result<String, Failure> {
+async fn off_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|_| Err(Failure::other("the command ended unexpectedly")))
 }
@@ -275,30 +309,84 @@ fn said(format: Format, line: String) -> String {
 }
 
 fn push_folder(args: PushArgs, global: &Global) -> Result<String, Failure> {
-    let PushArgs { collection, folder, name, delete_missing } = args;
+    let PushArgs { collection, folder, name, delete_missing, watch: _ } = args;
     let (config, database) = connect(&collection, global)?;
     let collection = Collection::open(&database, &named(&config)?)?;
     let vault = vault_name(name, &folder)?;
-    let options = PushOptions {
-        scan: config.settings.scan.clone(),
-        deletion_guard: config.settings.deletion_guard,
-        removes_any: delete_missing,
-        holder: format!("weft push, process {}", std::process::id()),
-    };
-    let PushReport { generation, n_put, n_removed, n_unchanged, unreadable } =
-        collection.push(&folder, &vault, &options)?;
-    for line in &unreadable {
+    let options = push_options(&config, delete_missing, "push");
+    let report = collection.push(&folder, &vault, &options)?;
+    for line in &report.unreadable {
         aside(&print::warning(line));
     }
-    let summary = PushSummary {
-        vault,
-        generation,
-        written: n_put,
-        removed: n_removed,
-        unchanged: n_unchanged,
-        unreadable,
+    render(global.format, &PushSummary::new(vault, report), print::pushed)
+}
+
+fn watch_folder(
+    args: PushArgs,
+    global: &Global,
+    stopped: &Receiver<()>,
+) -> Result<String, Failure> {
+    let PushArgs { collection, folder, name, delete_missing, watch: _ } = args;
+    let (config, database) = connect(&collection, global)?;
+    let collection = Collection::open(&database, &named(&config)?)?;
+    let vault = vault_name(name, &folder)?;
+    let options = push_options(&config, delete_missing, "push --watch");
+    let mut watch = config.settings.watch.clone();
+    watch.enabled = true;
+    notify(&[NotifyState::Ready]);
+    let report = |event: PushEvent| match event {
+        PushEvent::Pushed(report) => {
+            for line in &report.unreadable {
+                aside(&print::warning(line));
+            }
+            let summary = PushSummary::new(vault.clone(), report);
+            let text = render(global.format, &summary, print::pushed);
+            // A closed standard output must not end the push.
+            drop(text.and_then(|text| write_as(global.format, &text)));
+        }
+        PushEvent::Waiting { holder } => {
+            aside(&print::warning(&format!(
+                "`{holder}` pushes the vault `{vault}`; waiting until it ends"
+            )));
+        }
+        PushEvent::Kept { n_missing: 0, n_notes: _ } => {
+            aside(&print::warning(&format!(
+                "no files of the vault `{vault}` are missing any more"
+            )));
+        }
+        PushEvent::Kept { n_missing, n_notes } => {
+            aside(&print::warning(&format!(
+                "the mass-deletion guard keeps the notes of missing files until the deletion is confirmed: {n_missing} of {n_notes} notes of the vault `{vault}`; to confirm it, stop this command and push with --delete-missing"
+            )));
+        }
+        PushEvent::Failed(TransferError::Commit(CommitError::Conflict { vault, path, .. })) => {
+            aside(&print::warning(&format!(
+                "`{path}` in `{vault}` was changed by another writer; the folder's state replaces it"
+            )));
+        }
+        PushEvent::Failed(error) => {
+            aside(&print::warning(&format!("{error}; trying again")));
+        }
     };
-    render(global.format, &summary, print::pushed)
+    collection.push_watched(&folder, &vault, (&options, &watch), stopped, report)?;
+    Ok(String::new())
+}
+
+fn push_options(config: &Config, removes_any: bool, command: &str) -> PushOptions {
+    PushOptions {
+        scan: config.settings.scan.clone(),
+        deletion_guard: config.settings.deletion_guard,
+        removes_any,
+        holder: holder(command),
+    }
+}
+
+/// Returns the name of this process for those who wait for its lease.
+fn holder(command: &str) -> String {
+    // Other systems than Linux do not have the file.
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = if host.is_empty() { String::new() } else { format!(" on {}", host.trim()) };
+    format!("weft {command}{host}, process {}", std::process::id())
 }
 
 fn pull_folder(args: PullArgs, global: &Global) -> Result<String, Failure> {
@@ -315,7 +403,7 @@ fn pull_folder(args: PullArgs, global: &Global) -> Result<String, Failure> {
 }
 
 /// Returns the name of the vault, by default that of the folder.
-fn vault_name(name: Option<String>, folder: &std::path::Path) -> Result<String, Failure> {
+fn vault_name(name: Option<String>, folder: &Path) -> Result<String, Failure> {
     let of_folder = || {
         let folder = std::path::absolute(folder).ok()?;
         Some(folder.file_name()?.to_str()?.to_owned())

@@ -9,6 +9,7 @@ mod leases_and_nodes;
 mod queue;
 mod row_security;
 mod transfers;
+mod watched_folders;
 mod write_sequences;
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use weft_indexer::scan::ScanOptions;
 
 use crate::collection;
 
-fn options() -> PushOptions {
+pub(crate) fn options() -> PushOptions {
     PushOptions {
         scan: ScanOptions::default(),
         deletion_guard: DeletionGuardOptions { max_share: 0.5, min_notes: 3 },
@@ -19,7 +19,7 @@ fn options() -> PushOptions {
     }
 }
 
-fn files(folder: &Path) -> BTreeMap<String, String> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -53,7 +53,7 @@ fn pushed_folder_is_pulled_unchanged() {
 
     fs::rename(source.join("fern.md"), source.join("bracken.md")).unwrap();
     let renamed = notes.push(&source, "green", &options()).unwrap();
-    assert_eq!((renamed.n_put, renamed.n_removed), (1, 1));
+    assert_eq!((renamed.n_put, renamed.n_moved, renamed.n_removed), (0, 1, 0));
     assert_eq!(renamed.generation, pushed.generation + 1, "one commit");
 
     let pulled = notes.pull("green", &target).unwrap();
@@ -83,10 +83,29 @@ fn push_of_an_emptied_folder_is_refused() {
     assert_eq!(notes.head().unwrap(), pushed.generation);
     let options = PushOptions { removes_any: true, ..options() };
     assert_eq!(notes.push(folder.path(), "notes", &options).unwrap().n_removed, 4);
-    let lease = notes.take_lease("push:notes", "another", 600).unwrap().unwrap();
+    let lease = notes.take_lease("watch:notes", "another", 600).unwrap().unwrap();
     let busy = notes.push(folder.path(), "notes", &options).unwrap_err().to_string();
     assert!(busy.contains("`another`"), "{busy}");
     notes.release_lease(&lease).unwrap();
+}
+
+#[test]
+fn renamed_folder_needs_no_confirmation() {
+    let Some((_server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("old")).unwrap();
+    for n in 0..4 {
+        fs::write(folder.path().join(format!("old/{n}.md")), format!("# Note {n}\n")).unwrap();
+    }
+    let pushed = notes.push(folder.path(), "notes", &options()).unwrap();
+    fs::rename(folder.path().join("old"), folder.path().join("new")).unwrap();
+    fs::write(folder.path().join("new/3.md"), "# Note 3, edited\n").unwrap();
+    let renamed = notes.push(folder.path(), "notes", &options()).unwrap();
+    assert_eq!((renamed.n_put, renamed.n_moved, renamed.n_removed), (1, 3, 1));
+    assert_eq!(renamed.generation, pushed.generation + 1, "one commit");
+    let stored = notes.files("notes", renamed.generation, None).unwrap();
+    let paths: Vec<&str> = stored.iter().map(|file| &*file.path).collect();
+    assert_eq!(paths, ["new/0.md", "new/1.md", "new/2.md", "new/3.md"]);
 }
 
 #[test]

@@ -79,9 +79,9 @@ pub(crate) fn nodes(nodes: &[NodeLine]) -> String {
 
 /// Formats the result of a push.
 pub(crate) fn pushed(push: &PushSummary) -> String {
-    let PushSummary { vault, generation, written, removed, unchanged, unreadable: _ } = push;
+    let PushSummary { vault, generation, written, moved, removed, unchanged, unreadable: _ } = push;
     format!(
-        "{} written, {removed} removed, {unchanged} unchanged in the vault {}, generation {generation}\n",
+        "{} written, {moved} moved, {removed} removed, {unchanged} unchanged in the vault {}, generation {generation}\n",
         counted(*written as u64, "note", "notes"),
         harmless(vault)
     )

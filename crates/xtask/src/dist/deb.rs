@@ -17,6 +17,7 @@ const FILES: &[(&str, &str)] = &[
     ("config/package/README.md", "usr/share/doc/noteweft/README.md"),
     ("config/systemd/weft.service", "usr/lib/systemd/system/weft.service"),
     ("config/systemd/weft-user.service", "usr/lib/systemd/user/weft.service"),
+    ("config/systemd/weft-push@.service", "usr/lib/systemd/user/weft-push@.service"),
     (NOTICE, "usr/share/doc/noteweft/NOTICE.md"),
 ];
 
@@ -235,6 +236,7 @@ mod tests {
             ("usr/bin/noteweft", 0o755),
             ("etc/weft/config.toml", 0o640),
             ("usr/lib/systemd/system/weft.service", 0o644),
+            ("usr/lib/systemd/user/weft-push@.service", 0o644),
             ("usr/share/man/man1/weft.1.gz", 0o644),
             ("usr/share/zsh/vendor-completions/_weft", 0o644),
             ("usr/share/noteweft/proto/noteweft/v1/search.proto", 0o644),

@@ -167,7 +167,11 @@ fn plain_archive(release: &Release) -> anyhow::Result<(String, Vec<u8>)> {
     for (name, bytes) in &release.completions {
         text(&format!("completions/{name}"), bytes.clone());
     }
-    for service in ["systemd/weft-user.service", "launchd/dev.noteweft.weft.plist"] {
+    for service in [
+        "systemd/weft-user.service",
+        "systemd/weft-push@.service",
+        "launchd/dev.noteweft.weft.plist",
+    ] {
         text(&format!("service/{service}"), release.source(&format!("config/{service}"))?);
     }
     Ok((format!("{folder}.tar.gz"), archive::tar_gz(files, release.time)?))
@@ -358,6 +362,7 @@ mod tests {
             ("share/man/man1/weft.1", 0o644),
             ("completions/_weft", 0o644),
             ("service/systemd/weft-user.service", 0o644),
+            ("service/systemd/weft-push@.service", 0o644),
         ] {
             let path = format!("{folder}/{place}");
             let found = files.iter().find(|(name, ..)| *name == path);
