@@ -210,7 +210,9 @@ impl Collection {
 /// Fails if a collection or a vault cannot have the name.
 pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), ClusterError> {
     let is_valid = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    if !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_valid) {
+    // A name of dots alone would lead out of the folder of an export.
+    let is_folder = name.chars().any(|c| c != '.');
+    if is_folder && name.len() <= MAX_NAME && name.chars().all(is_valid) {
         return Ok(());
     }
     Err(ClusterError::Name { what, name: name.to_owned() })

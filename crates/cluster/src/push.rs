@@ -265,6 +265,9 @@ const fn is_lasting(error: &TransferError) -> bool {
         | TransferError::ManyMissing { .. }
         | TransferError::UnknownVault { .. }
         | TransferError::NotEmpty { .. }
+        | TransferError::NotAnExport { .. }
+        | TransferError::NotAStore { .. }
+        | TransferError::Store(_)
         | TransferError::Path { .. }
         | TransferError::Write { .. } => false,
     }

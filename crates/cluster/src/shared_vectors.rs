@@ -1,5 +1,7 @@
 //! Vectors by model and text, shared by all nodes of a collection.
 
+use std::collections::HashSet;
+
 use weft_index::embedder::ModelIdentity;
 use weft_model::TextHash;
 
@@ -17,7 +19,8 @@ pub(crate) fn model_key(model: &ModelIdentity) -> Vec<u8> {
     key.as_bytes()[..16].to_vec()
 }
 
-fn encoded(vector: &[f32]) -> Vec<u8> {
+/// Returns a vector as it is stored.
+pub(crate) fn encoded(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
@@ -39,7 +42,15 @@ impl Collection {
         model: &ModelIdentity,
         vectors: &[TextVector],
     ) -> Result<u64, ClusterError> {
-        let model = model_key(model);
+        self.insert_vectors(&model_key(model), vectors)
+    }
+
+    /// Stores vectors of the model with the key `model`, as [`store_vectors`](Self::store_vectors) does.
+    pub(crate) fn insert_vectors(
+        &self,
+        model: &[u8],
+        vectors: &[TextVector],
+    ) -> Result<u64, ClusterError> {
         let texts: Vec<Vec<u8>> = vectors.iter().map(|(text, _)| bytes_of(*text)).collect();
         let bodies: Vec<Vec<u8>> = vectors.iter().map(|(_, vector)| encoded(vector)).collect();
         let crcs: Vec<i32> =
@@ -92,6 +103,23 @@ impl Collection {
                 Ok((stored_hash(row.get(0))?, decoded(row.get(1), row.get(2))?))
             };
             rows.iter().map(vector).collect()
+        })
+    }
+
+    /// Returns the texts among `texts` that have a vector of the model with the key `model`.
+    pub(crate) fn texts_with_vector(
+        &self,
+        model: &[u8],
+        texts: &[TextHash],
+    ) -> Result<HashSet<TextHash>, ClusterError> {
+        let texts: Vec<Vec<u8>> = texts.iter().map(|text| bytes_of(*text)).collect();
+        self.database.run("read vectors", async {
+            let client = self.database.client().await?;
+            let select = "select text from noteweft.vector
+                 where collection = $1 and model = $2 and text = any ($3)";
+            let select = client.prepare_cached(select).await?;
+            let rows = client.query(&select, &[&self.id, &model, &texts]).await?;
+            rows.iter().map(|row| stored_hash(row.get(0))).collect()
         })
     }
 

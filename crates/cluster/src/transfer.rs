@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use weft_index::StoreError;
 use weft_indexer::scan::{self, ScanError};
 use weft_model::{NoteKind, TextHash};
 
@@ -57,8 +58,8 @@ pub enum TransferError {
         /// The existing names, ascending.
         known: Vec<String>,
     },
-    /// The target of a pull is not empty.
-    #[error("{} is not empty; pull into a new folder", path.display())]
+    /// The target of a pull or an export is not empty.
+    #[error("{} is not empty; name a new folder", path.display())]
     NotEmpty {
         /// The folder.
         path: PathBuf,
@@ -77,6 +78,25 @@ pub enum TransferError {
         /// The cause.
         source: std::io::Error,
     },
+    /// The folder is not a complete export.
+    #[error("{} is not a complete export of a collection: {reason}", path.display())]
+    NotAnExport {
+        /// The folder.
+        path: PathBuf,
+        /// Reason why it is not.
+        reason: String,
+    },
+    /// The folder is not the store of an index.
+    #[error("{} is not the store of an index: {reason}; `weft status` prints its folder", path.display())]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+        /// Reason why it is not.
+        reason: String,
+    },
+    /// The store of an index cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The changes were refused.
     #[error(transparent)]
     Commit(#[from] CommitError),
@@ -94,6 +114,16 @@ impl Collection {
             return Err(TransferError::UnknownVault { vault: vault.to_owned(), known });
         }
         create_empty(folder)?;
+        self.write_vault(vault, generation, folder)
+    }
+
+    /// Writes the notes of a vault at a number of the log into an empty folder.
+    pub(crate) fn write_vault(
+        &self,
+        vault: &str,
+        generation: u64,
+        folder: &Path,
+    ) -> Result<PullReport, TransferError> {
         let mut report = PullReport { generation, ..PullReport::default() };
         let files = self.files(vault, generation, None)?;
         for files in files.chunks(TEXTS_AT_ONCE) {
@@ -124,7 +154,7 @@ impl Collection {
 }
 
 /// Creates a folder; fails if it has content.
-fn create_empty(folder: &Path) -> Result<(), TransferError> {
+pub(crate) fn create_empty(folder: &Path) -> Result<(), TransferError> {
     std::fs::create_dir_all(folder).map_err(failed(folder))?;
     match std::fs::read_dir(folder).map_err(failed(folder))?.next() {
         Some(_) => Err(TransferError::NotEmpty { path: folder.to_owned() }),
@@ -133,7 +163,7 @@ fn create_empty(folder: &Path) -> Result<(), TransferError> {
 }
 
 /// Returns the error of a file or folder that cannot be written.
-fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> TransferError {
+pub(crate) fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> TransferError {
     let path = path.to_owned();
     move |source| TransferError::Write { path, source }
 }

@@ -36,13 +36,18 @@ pub(crate) async fn run(
 ) -> Result<String, Failure> {
     let folder = std::path::absolute(folder)
         .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
-    let mut writer = BackupWriter::create(&folder)?;
+    let copied = receive(client, &folder).await?;
+    render(global.format, &BackupReport::new(folder, copied), print::backup)
+}
+
+/// Writes the newest generation of a daemon into the new or empty `folder`.
+async fn receive(client: &Client, folder: &Path) -> Result<BackupSummary, Failure> {
+    let mut writer = BackupWriter::create(folder)?;
     let mut parts = client.admin().backup(BackupRequest {}).await?.into_inner();
     while let Some(next) = parts.message().await? {
         let BackupResponse { path, bytes, crc32, total_bytes: _, done, generation } = next;
         if done {
-            let report = BackupReport::new(folder, writer.finish(generation)?);
-            return render(global.format, &report, print::backup);
+            return Ok(writer.finish(generation)?);
         }
         writer.take(BackupPart { path, bytes, crc32 })?;
     }
@@ -51,21 +56,23 @@ pub(crate) async fn run(
     ))
 }
 
-/// Restores the backup in `folder` into the store that the flags name, and renders the result.
-pub(crate) fn restore_into_store(folder: &Path, global: &Global) -> Result<String, Failure> {
+/// Returns the store that the flags name; if they name none, the failure has the `hint`.
+pub(crate) fn store(global: &Global, hint: &str) -> Result<PathBuf, Failure> {
     let (config, paths) = config(global, &global.vault, &[])?;
-    let store = match &config.settings.store.path {
-        Some(path) => path.clone(),
+    match &config.settings.store.path {
+        Some(path) => Ok(path.clone()),
         None => Vaults::store(&config, &paths).map_err(|error| {
             let needs_vault = matches!(error, OpenVaultsError::NoVault);
             let failure = Failure::from(error);
-            if needs_vault {
-                failure.hint("name the vault of the index: weft restore FOLDER --vault ~/notes")
-            } else {
-                failure
-            }
-        })?,
-    };
+            if needs_vault { failure.hint(hint) } else { failure }
+        }),
+    }
+}
+
+/// Restores the backup in `folder` into the store that the flags name, and renders the result.
+pub(crate) fn restore_into_store(folder: &Path, global: &Global) -> Result<String, Failure> {
+    let hint = "name the vault of the index: weft restore FOLDER --vault ~/notes";
+    let store = store(global, hint)?;
     let copied = restore(folder, &store)?;
     render(global.format, &BackupReport::new(store, copied), print::restored)
 }

@@ -7,11 +7,12 @@ use clap::{Args, Subcommand};
 use crossbeam_channel::{Receiver, bounded};
 use serde::Serialize;
 use weft_cluster::{
-    ClusterError, Collection, CommitError, Database, Dsn, NodeStatus, PullReport, PushEvent,
-    PushOptions, PushReport, TransferError,
+    ClusterError, Collection, CommitError, Database, Dsn, ExportReport, ImportReport, NodeStatus,
+    PullReport, PushEvent, PushOptions, PushReport, TransferError,
 };
 use weft_daemon::config::Config;
 
+use crate::backup;
 use crate::cli::{Format, Global};
 use crate::client::config;
 use crate::commands::{aside, render, write_as};
@@ -82,6 +83,27 @@ pub(crate) enum ClusterCommand {
     Verify {
         #[command(flatten)]
         collection: CollectionArgs,
+    },
+    /// Write all vaults of a collection and its vectors into a new folder.
+    Export {
+        #[command(flatten)]
+        collection: CollectionArgs,
+        /// New or empty folder.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Read an export back, or take the vectors of an existing index, so that no text is embedded again.
+    ///
+    /// With DIR, the vaults of the export become equal to it. Without DIR, the vectors of the index that --store or --vault names are taken; no daemon may use it meanwhile.
+    Import {
+        #[command(flatten)]
+        collection: CollectionArgs,
+        /// Folder written by `weft cluster export`.
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+        /// Remove notes that are not in the export, however many.
+        #[arg(long, requires = "folder")]
+        delete_missing: bool,
     },
     /// Erase a collection with all its notes.
     Erase {
@@ -203,6 +225,40 @@ impl PushSummary {
     }
 }
 
+/// Result of an export.
+#[derive(Serialize)]
+pub(crate) struct ExportSummary {
+    pub(crate) folder: PathBuf,
+    pub(crate) generation: u64,
+    pub(crate) vaults: usize,
+    pub(crate) notes: usize,
+    pub(crate) bytes: u64,
+    pub(crate) vectors: usize,
+}
+
+/// Result of an import.
+#[derive(Serialize)]
+pub(crate) struct ImportSummary {
+    pub(crate) generation: u64,
+    pub(crate) changed_notes: usize,
+    pub(crate) vectors: usize,
+    pub(crate) new_vectors: usize,
+    pub(crate) damaged_vectors: usize,
+}
+
+impl From<ImportReport> for ImportSummary {
+    fn from(report: ImportReport) -> Self {
+        let ImportReport { generation, n_changed, n_vectors, n_new_vectors, n_damaged } = report;
+        Self {
+            generation,
+            changed_notes: n_changed,
+            vectors: n_vectors,
+            new_vectors: n_new_vectors,
+            damaged_vectors: n_damaged,
+        }
+    }
+}
+
 /// Result of a pull.
 #[derive(Serialize)]
 pub(crate) struct PullSummary {
@@ -288,6 +344,34 @@ fn execute(command: ClusterCommand, global: &Global) -> Result<String, Failure> 
             }
             let lines = report.problems.join("\n");
             Err(Failure::other(format!("{} problems:\n{lines}", report.problems.len())))
+        }
+        ClusterCommand::Export { collection, folder } => {
+            let (collection, _) = open(&collection, global)?;
+            let ExportReport { generation, n_vaults, n_notes, n_bytes, n_vectors } =
+                collection.export(&folder)?;
+            let summary = ExportSummary {
+                folder,
+                generation,
+                vaults: n_vaults,
+                notes: n_notes,
+                bytes: n_bytes,
+                vectors: n_vectors,
+            };
+            render(format, &summary, print::exported)
+        }
+        ClusterCommand::Import { collection, folder, delete_missing } => {
+            let (config, database) = connect(&collection, global)?;
+            let collection = Collection::open(&database, &named(&config)?)?;
+            let report = match folder {
+                Some(folder) => collection
+                    .import(&folder, &push_options(&config, delete_missing, "cluster import"))?,
+                None => {
+                    let hint =
+                        "name the index: weft cluster import --store DIR, or --vault ~/notes";
+                    collection.import_store(&backup::store(global, hint)?)?
+                }
+            };
+            render(format, &ImportSummary::from(report), print::imported)
         }
         ClusterCommand::Erase { collection, confirm } => {
             let (collection, _) = open(&collection, global)?;
@@ -486,7 +570,10 @@ impl From<TransferError> for Failure {
         let message = error.to_string();
         match error {
             TransferError::Cluster(error) => error.into(),
+            TransferError::Store(error) => error.into(),
             TransferError::Scan(_)
+            | TransferError::NotAnExport { .. }
+            | TransferError::NotAStore { .. }
             | TransferError::ManyMissing { .. }
             | TransferError::UnknownVault { .. }
             | TransferError::NotEmpty { .. } => Self::usage(message),

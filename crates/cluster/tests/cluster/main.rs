@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod commits;
+mod exports;
 mod followers;
 mod graphs;
 mod leases_and_nodes;

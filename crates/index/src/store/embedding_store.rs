@@ -240,6 +240,57 @@ impl EmbeddingStore {
         Ok((rows, n_waiting))
     }
 
+    /// Returns true if the store at `root` has vectors of any model.
+    #[must_use]
+    pub fn exists(root: &Path) -> bool {
+        root.join(FOLDER).is_dir()
+    }
+
+    /// Passes the intact vectors of all models in the store at `root` to `take` until that fails, each text once; returns the number of damaged rows.
+    ///
+    /// The caller holds the lock of the store. Changes nothing.
+    pub fn read_all<E: From<StoreError>>(
+        root: &Path,
+        mut take: impl FnMut(&ModelIdentity, TextHash, &[f32]) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let vectors = root.join(FOLDER);
+        let entries = std::fs::read_dir(&vectors).map_err(StoreError::io("read", &vectors))?;
+        let folders = entries.flatten().map(|entry| entry.path());
+        let mut folders: Vec<PathBuf> = folders.filter(|folder| folder.is_dir()).collect();
+        folders.sort();
+        let mut n_damaged = 0;
+        for folder in folders {
+            let path = folder.join(MODEL_FILE);
+            // Without a description, and without a log, the rows are not valid.
+            let described = disk::read(&path).map_err(StoreError::io("read", &path))?;
+            let Some(described) = described else { continue };
+            let damaged = |error: rmp_serde::decode::Error| StoreError::Damaged {
+                path: path.clone(),
+                reason: error.to_string(),
+            };
+            let model: ModelIdentity = rmp_serde::from_slice(&described).map_err(damaged)?;
+            let Some(number) = newest(&folder, &numbers(&folder)?) else { continue };
+            let (entries, n_entries) = rows_with_room(&folder, number, &model)?;
+            let entries = entries.unwrap_or_default();
+            n_damaged += n_entries - entries.len();
+            let path = in_folder(&folder, number, ROWS_FILE);
+            let file = VectorFile::open(&Disk::default(), &path, model.dimension, entries.len());
+            let Some(file) = recoverable(file, &folder, &path)? else {
+                n_damaged += entries.len();
+                continue;
+            };
+            let mut taken = HashSet::with_capacity(entries.len());
+            for (row, (text, sum)) in entries.into_iter().enumerate() {
+                if checksum(text, file.row(row)) != sum {
+                    n_damaged += 1;
+                } else if taken.insert(text) {
+                    take(&model, text, file.row(row))?;
+                }
+            }
+        }
+        Ok(n_damaged)
+    }
+
     /// Opens validated rows and assigns them to chunks.
     fn reopen(
         disk: &Disk,

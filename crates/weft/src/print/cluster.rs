@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::text::{DIM, FAINT_TITLE, bytes, counted, harmless, padded, paint};
-use crate::cluster::{GraphSummary, NodeLine, PullSummary, PushSummary, StatusReport};
+use crate::cluster::{
+    ExportSummary, GraphSummary, ImportSummary, NodeLine, PullSummary, PushSummary, StatusReport,
+};
 
 /// Formats the state of a collection.
 pub(crate) fn collection(status: &StatusReport) -> String {
@@ -85,6 +87,34 @@ pub(crate) fn pushed(push: &PushSummary) -> String {
         counted(*written as u64, "note", "notes"),
         harmless(vault)
     )
+}
+
+/// Formats the result of an export.
+pub(crate) fn exported(export: &ExportSummary) -> String {
+    let ExportSummary { folder, generation, vaults, notes, bytes: n_bytes, vectors } = export;
+    format!(
+        "{} in {} and {} of generation {generation} are in {}: {} of notes\n",
+        counted(*notes as u64, "note", "notes"),
+        counted(*vaults as u64, "vault", "vaults"),
+        counted(*vectors as u64, "vector", "vectors"),
+        harmless(&folder.to_string_lossy()),
+        bytes(*n_bytes)
+    )
+}
+
+/// Formats the result of an import.
+pub(crate) fn imported(import: &ImportSummary) -> String {
+    let ImportSummary { generation, changed_notes, vectors, new_vectors, damaged_vectors } = import;
+    let mut out = format!(
+        "{} changed, {} read, {new_vectors} of them new, generation {generation}\n",
+        counted(*changed_notes as u64, "note", "notes"),
+        counted(*vectors as u64, "vector", "vectors"),
+    );
+    if *damaged_vectors > 0 {
+        let vectors = counted(*damaged_vectors as u64, "vector is", "vectors are");
+        let _ = writeln!(out, "{vectors} damaged; their texts are embedded again");
+    }
+    out
 }
 
 /// Formats the result of a pull.

@@ -1,4 +1,4 @@
-//! Collections of PostgreSQL on the command line: a followed folder.
+//! Collections of PostgreSQL on the command line: a followed folder, exports.
 
 use std::fs;
 use std::path::Path;
@@ -80,4 +80,16 @@ fn followed_folder_is_served_until_sigterm() {
     assert_eq!(watching.terminate(), Some(0));
     let pushed = json(home, &[&push[..], &team].concat());
     assert_eq!((&pushed["written"], &pushed["unchanged"]), (&0.into(), &2.into()));
+
+    let (exported, other) = (home.join("exported"), on("other"));
+    let exported = exported.to_str().unwrap();
+    let export = json(home, &[&["cluster", "export", exported][..], &team].concat());
+    assert_eq!((&export["vaults"], &export["notes"]), (&1.into(), &2.into()));
+    json(home, &[&["cluster", "init"][..], &other].concat());
+    let import = [&["cluster", "import", exported][..], &other].concat();
+    assert_eq!(json(home, &import)["changed_notes"], 2);
+    assert_eq!(json(home, &import)["changed_notes"], 0);
+    let lost = run(home, &[&["cluster", "import"][..], &team].concat());
+    let said = text(&lost.stderr);
+    assert!(!lost.status.success() && said.contains("--store DIR"), "{said}");
 }
