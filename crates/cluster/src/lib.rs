@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod collection;
 mod collection_home;
 mod database;
@@ -39,6 +40,7 @@ mod tls;
 mod transfer;
 mod verify;
 
+pub use checkpoint::CheckpointWriter;
 pub use collection::{Collection, CollectionStatus};
 pub use collection_home::CollectionHome;
 pub use database::Database;

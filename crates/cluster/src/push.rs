@@ -262,6 +262,7 @@ const fn is_lasting(error: &TransferError) -> bool {
         TransferError::Scan(error) => matches!(error, ScanError::Glob { .. }),
         TransferError::Commit(CommitError::Conflict { .. } | CommitError::Fenced { .. })
         | TransferError::Busy { .. }
+        | TransferError::CheckpointBusy { .. }
         | TransferError::ManyMissing { .. }
         | TransferError::UnknownVault { .. }
         | TransferError::NotEmpty { .. }

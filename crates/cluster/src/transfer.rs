@@ -38,6 +38,12 @@ pub enum TransferError {
         /// Name of the other process.
         holder: String,
     },
+    /// Another process writes a checkpoint.
+    #[error("`{holder}` writes a checkpoint at present; try again when it is done")]
+    CheckpointBusy {
+        /// Name of the other process.
+        holder: String,
+    },
     /// The push would remove too many notes.
     #[error(
         "{n_missing} of the {n_notes} notes of the vault `{vault}` are not in the folder; if they were deleted on purpose, push with --delete-missing"

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_cluster::{Collection, CollectionHome, Database, Dsn, NodeReport, NodeThreads};
-use weft_index::StoreError;
 use weft_index::embedder::Embedder;
+use weft_index::{BackupSummary, StoreError};
 use weft_indexer::embed::{self, ModelSelection};
 use weft_indexer::{Indexer, VaultHome};
 
@@ -49,7 +49,7 @@ impl ServedCollection {
     /// Opens the collection that the settings name; `None` if they name folders.
     pub(crate) fn open(config: &Config, paths: &Paths) -> Result<Option<Self>, OpenVaultsError> {
         let settings = &config.settings;
-        let ClusterSettings { collection, postgres, node, poll_ms } = &settings.cluster;
+        let ClusterSettings { collection, postgres, node, poll_ms, bootstrap } = &settings.cluster;
         let (Some(name), Some(postgres)) = (collection, postgres) else { return Ok(None) };
         if !settings.vaults.is_empty() {
             return Err(OpenVaultsError::FoldersAndCollection);
@@ -58,6 +58,9 @@ impl ServedCollection {
         let collection = Collection::open(&database, name)?;
         let base = settings.store.path.clone().or_else(|| paths.collections());
         let store = base.ok_or(OpenVaultsError::NoHome)?.join(collection.uid());
+        if let Some(place) = bootstrap.as_ref().filter(|_| is_empty(&store)) {
+            restore_checkpoint(&collection, place, &store);
+        }
         let (poll, node) = (Duration::from_millis(*poll_ms), node.clone());
         Ok(Some(Self { collection, store, poll, node }))
     }
@@ -115,6 +118,31 @@ impl ServedCollection {
         };
         let node = NodeThreads::start(&self.collection, embedder, report, state);
         Ok(node.map_err(|source| io("start", Path::new("the threads of the node"), source))?)
+    }
+}
+
+/// Returns true if a folder is empty or missing.
+fn is_empty(folder: &Path) -> bool {
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Restores the newest checkpoint below `place`. If that fails, the node reads the whole log instead.
+fn restore_checkpoint(collection: &Collection, place: &Path, store: &Path) {
+    match collection.restore_checkpoint(place, store) {
+        Ok(Some(restored)) => {
+            let BackupSummary { generation, n_bytes, .. } = restored;
+            tracing::info!(generation, n_bytes, "starting from a checkpoint");
+        }
+        Ok(None) => {
+            let place = place.display();
+            tracing::info!(%place, "there is no checkpoint to start from; reading the whole log");
+        }
+        Err(error) => {
+            tracing::warn!(%error, "cannot start from a checkpoint; reading the whole log");
+        }
     }
 }
 

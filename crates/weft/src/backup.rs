@@ -22,7 +22,7 @@ pub(crate) struct BackupReport {
 }
 
 impl BackupReport {
-    fn new(folder: PathBuf, copied: BackupSummary) -> Self {
+    pub(crate) fn new(folder: PathBuf, copied: BackupSummary) -> Self {
         let BackupSummary { generation, n_files, n_bytes } = copied;
         Self { folder, generation, n_files, n_bytes }
     }
@@ -41,7 +41,7 @@ pub(crate) async fn run(
 }
 
 /// Writes the newest generation of a daemon into the new or empty `folder`.
-async fn receive(client: &Client, folder: &Path) -> Result<BackupSummary, Failure> {
+pub(crate) async fn receive(client: &Client, folder: &Path) -> Result<BackupSummary, Failure> {
     let mut writer = BackupWriter::create(folder)?;
     let mut parts = client.admin().backup(BackupRequest {}).await?.into_inner();
     while let Some(next) = parts.message().await? {

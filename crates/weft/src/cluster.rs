@@ -6,15 +6,18 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use crossbeam_channel::{Receiver, bounded};
 use serde::Serialize;
+use tokio::runtime::Handle;
 use weft_cluster::{
-    ClusterError, Collection, CommitError, Database, Dsn, ExportReport, ImportReport, NodeStatus,
-    PullReport, PushEvent, PushOptions, PushReport, TransferError,
+    CheckpointWriter, ClusterError, Collection, CommitError, Database, Dsn, ExportReport,
+    ImportReport, NodeStatus, PullReport, PushEvent, PushOptions, PushReport, TransferError,
 };
+use weft_daemon::BackupSummary;
 use weft_daemon::config::Config;
+use weft_proto::noteweft::v1::StatusRequest;
 
-use crate::backup;
+use crate::backup::{self, BackupReport};
 use crate::cli::{Format, Global};
-use crate::client::config;
+use crate::client::{Client, config};
 use crate::commands::{aside, render, write_as};
 use crate::failure::Failure;
 use crate::print;
@@ -104,6 +107,16 @@ pub(crate) enum ClusterCommand {
         /// Remove notes that are not in the export, however many.
         #[arg(long, requires = "folder")]
         delete_missing: bool,
+    },
+    /// Write the index of a running node to the folder from which new nodes start.
+    ///
+    /// --addr names the node. The folder keeps the two newest checkpoints.
+    Checkpoint {
+        #[command(flatten)]
+        collection: CollectionArgs,
+        /// Folder of checkpoints, which new nodes can read [default: the setting cluster.bootstrap].
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
     },
     /// Erase a collection with all its notes.
     Erase {
@@ -373,6 +386,9 @@ fn execute(command: ClusterCommand, global: &Global) -> Result<String, Failure> 
             };
             render(format, &ImportSummary::from(report), print::imported)
         }
+        ClusterCommand::Checkpoint { collection, folder } => {
+            checkpoint(&collection, folder, global)
+        }
         ClusterCommand::Erase { collection, confirm } => {
             let (collection, _) = open(&collection, global)?;
             if confirm != collection.name() {
@@ -471,6 +487,44 @@ fn holder(command: &str) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.is_empty() { String::new() } else { format!(" on {}", host.trim()) };
     format!("weft {command}{host}, process {}", std::process::id())
+}
+
+/// Writes a checkpoint of the node that `global` names, and renders the result.
+fn checkpoint(
+    args: &CollectionArgs,
+    folder: Option<PathBuf>,
+    global: &Global,
+) -> Result<String, Failure> {
+    let (config, database) = connect(args, global)?;
+    let collection = Collection::open(&database, &named(&config)?)?;
+    let place = folder.or_else(|| config.settings.cluster.bootstrap.clone());
+    let place = place.ok_or_else(|| {
+        Failure::usage("no folder of checkpoints is named: pass it, or set `cluster.bootstrap`")
+    })?;
+    let runtime = Handle::current();
+    let client = runtime.block_on(Client::open(global))?;
+    let written = write_checkpoint(&runtime, &client, &collection, &place);
+    runtime.block_on(client.close());
+    let (folder, summary) = written?;
+    render(global.format, &BackupReport::new(folder, summary), print::checkpoint)
+}
+
+fn write_checkpoint(
+    runtime: &Handle,
+    client: &Client,
+    collection: &Collection,
+    place: &Path,
+) -> Result<(PathBuf, BackupSummary), Failure> {
+    let status = runtime.block_on(client.admin().status(StatusRequest {}))?.into_inner();
+    if Path::new(&status.store).file_name() != Some(collection.uid().as_ref()) {
+        return Err(Failure::usage(format!(
+            "the daemon does not serve the collection `{}`; name a node of it with --addr",
+            collection.name()
+        )));
+    }
+    let writer = CheckpointWriter::begin(collection, place, &holder("cluster checkpoint"))?;
+    let summary = runtime.block_on(backup::receive(client, writer.folder()))?;
+    Ok((writer.end(summary.generation)?, summary))
 }
 
 fn pull_folder(args: PullArgs, global: &Global) -> Result<String, Failure> {
@@ -578,6 +632,7 @@ impl From<TransferError> for Failure {
             | TransferError::UnknownVault { .. }
             | TransferError::NotEmpty { .. } => Self::usage(message),
             TransferError::Busy { .. }
+            | TransferError::CheckpointBusy { .. }
             | TransferError::Path { .. }
             | TransferError::Write { .. }
             | TransferError::Commit(_) => Self::other(message),

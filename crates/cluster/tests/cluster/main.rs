@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod checkpoints;
 mod commits;
 mod exports;
 mod followers;

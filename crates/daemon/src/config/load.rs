@@ -351,6 +351,7 @@ fn flatten_table(table: Table) -> Vec<(String, Value)> {
 
 /// Settings that are paths, and paths within lists of tables.
 const PATHS: &[&str] = &[
+    "cluster.bootstrap",
     "cluster.postgres",
     "store.path",
     "tls.certificate",

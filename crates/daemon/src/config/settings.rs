@@ -328,18 +328,20 @@ pub struct ClusterSettings {
     pub node: Option<String>,
     /// Interval in milliseconds at which the node asks for new commits.
     pub poll_ms: u64,
+    /// Folder of checkpoints, from which a node without an index starts; unset to read the whole log.
+    pub bootstrap: Option<PathBuf>,
 }
 
 impl Default for ClusterSettings {
     fn default() -> Self {
-        Self { collection: None, postgres: None, node: None, poll_ms: 50 }
+        Self { collection: None, postgres: None, node: None, poll_ms: 50, bootstrap: None }
     }
 }
 
 impl ClusterSettings {
     /// Returns the invalid values.
     fn problems(&self) -> Problems {
-        let Self { collection, postgres, node, poll_ms } = self;
+        let Self { collection, postgres, node, poll_ms, bootstrap } = self;
         let mut problems = Problems::default();
         let has_database = collection.is_none() || postgres.is_some();
         let reason = "cluster.collection requires a file with the connection string of PostgreSQL";
@@ -347,6 +349,9 @@ impl ClusterSettings {
         let is_named = node.as_ref().is_none_or(|node| !node.trim().is_empty());
         problems.check(is_named, "node", "must not be empty");
         problems.within("poll_ms", *poll_ms, 5..=10_000);
+        let is_folder = bootstrap.as_ref().is_none_or(|it| !it.to_string_lossy().contains("://"));
+        let reason = "must be a folder; mount a bucket of an object store as one";
+        problems.check(is_folder, "bootstrap", reason);
         problems
     }
 }

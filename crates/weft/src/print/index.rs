@@ -149,6 +149,11 @@ pub(crate) fn backup(copy: &BackupReport) -> String {
     format!("{}; `weft restore FOLDER --vault DIR` creates an index from it\n", copied(copy))
 }
 
+/// Formats the result of a checkpoint.
+pub(crate) fn checkpoint(copy: &BackupReport) -> String {
+    format!("{}; nodes with cluster.bootstrap start from it\n", copied(copy))
+}
+
 /// Formats the result of a restore.
 pub(crate) fn restored(copy: &BackupReport) -> String {
     format!(

@@ -1,4 +1,4 @@
-//! Collections of PostgreSQL on the command line: a followed folder, exports.
+//! Collections of PostgreSQL on the command line: a followed folder, checkpoints, exports.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use weft_testkit::Postgres;
 
-use super::{command, run, text};
+use super::{command, example, free_port, run, text};
 
 /// Longest wait for a process; a wait ends as soon as the state is reached.
 const LONG: Duration = Duration::from_secs(120);
@@ -92,4 +92,67 @@ fn followed_folder_is_served_until_sigterm() {
     let lost = run(home, &[&["cluster", "import"][..], &team].concat());
     let said = text(&lost.stderr);
     assert!(!lost.status.success() && said.contains("--store DIR"), "{said}");
+}
+
+#[test]
+fn new_node_starts_from_a_checkpoint() {
+    let Some(server) = Postgres::start() else { return };
+    let (home, dsn) = (tempfile::tempdir().unwrap(), server.dsn_file());
+    let home = home.path();
+    let team = ["--collection", "team", "--postgres", dsn.to_str().unwrap()];
+    json(home, &[&["cluster", "init"][..], &team].concat());
+    let (example, place) = (example(), home.join("checkpoints"));
+    let folder = example.to_str().unwrap();
+    json(home, &[&["push", folder, "--name", "notes"][..], &team].concat());
+    let bootstrap = format!("cluster.bootstrap={}", place.to_str().unwrap());
+    let start = |name: &str| {
+        let address = format!("127.0.0.1:{}", free_port());
+        let store = home.join(name);
+        let store = store.to_str().unwrap();
+        let serve = ["serve", "--addr", &address, "--store", store, "--set", &bootstrap];
+        let mut node = command(home, &[&serve[..], &team].concat());
+        let log = fs::File::create(home.join(format!("{name}.log"))).unwrap();
+        let node = Ended(node.stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        let end = Instant::now() + LONG;
+        while !run(home, &["status", "--addr", &address]).status.success() {
+            assert!(Instant::now() < end, "the node {name} does not answer");
+        }
+        (node, address)
+    };
+    let (_first, first) = start("first");
+    let write =
+        [&["cluster", "checkpoint", "--addr", &first, "--set", &bootstrap][..], &team].concat();
+    let written = json(home, &write);
+    let folder = Path::new(written["folder"].as_str().unwrap());
+    assert!(folder.starts_with(&place) && folder.join("backup.rmp").exists(), "{written}");
+    let source = home.join("source.txt");
+    fs::write(&source, "# Tide table\nSee [[Leap second]] and quartz.\n").unwrap();
+    let put = ["put", "tide.md", source.to_str().unwrap(), "--new", "--addr", &first];
+    let generation = json(home, &put)["generation"].to_string();
+
+    let (_second, second) = start("second");
+    for query in ["quartz", "leap second", "tide table"] {
+        let search = ["search", query, "--min-generation", &generation, "--addr"];
+        let [one, two] =
+            [&first, &second].map(|at| json(home, &[&search[..], &[at]].concat())["hits"].clone());
+        assert!(one == two && one.as_array().is_some_and(|hits| !hits.is_empty()), "{query}");
+    }
+    let log = |name: &str| fs::read_to_string(home.join(format!("{name}.log"))).unwrap();
+    assert!(log("first").contains("no checkpoint to start from"), "{}", log("first"));
+    assert!(log("second").contains("starting from a checkpoint"), "{}", log("second"));
+    // A daemon over folders is not a node.
+    let address = format!("127.0.0.1:{}", free_port());
+    let serve = ["serve", example.to_str().unwrap(), "--addr", &address];
+    let mut local = command(home, &serve);
+    let _local = Ended(local.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let end = Instant::now() + LONG;
+    while !run(home, &["status", "--addr", &address]).status.success() {
+        assert!(Instant::now() < end, "the daemon does not answer");
+    }
+    let refused = run(
+        home,
+        &[&["cluster", "checkpoint", "--addr", &address, "--set", &bootstrap][..], &team].concat(),
+    );
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("does not serve"), "{said}");
 }
