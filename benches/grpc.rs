@@ -16,7 +16,6 @@ use tokio::runtime::Runtime;
 use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codegen::StdError;
-use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
@@ -28,7 +27,7 @@ use weft_indexer::{IndexSettings, Indexer, VaultSettings, WatchOptions};
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchMode, SearchRequest, SearchResponse};
 use weft_testkit::Random;
-use weft_tests::{TestDaemon, served};
+use weft_tests::{TestChannel, TestDaemon, served};
 
 /// Number of notes of the vault if nothing is measured.
 const FEW: usize = 50;
@@ -79,10 +78,10 @@ fn wire(criterion: &mut Criterion, n_notes: usize) {
     let settings = [("embedding.model", "none")];
     let daemon = runtime.block_on(TestDaemon::start(vault.path(), &settings)).expect("a free port");
     // Each client has its own connection.
-    let tcp: Vec<Channel> =
+    let tcp: Vec<TestChannel> =
         (0..CLIENTS).map(|_| runtime.block_on(daemon.channel()).expect("it listens")).collect();
     runtime.block_on(served(&tcp[0])).expect("it serves");
-    let socket: Vec<Channel> = (0..CLIENTS)
+    let socket: Vec<TestChannel> = (0..CLIENTS)
         .map(|_| runtime.block_on(daemon.socket_channel()).expect("it listens"))
         .collect();
     let here: Vec<_> = (0..CLIENTS).map(|_| daemon.services().routes()).collect();
@@ -178,7 +177,7 @@ async fn ask(transport: impl Transport, at: usize) -> SearchResponse {
 }
 
 /// Makes an idle call: the status of the daemon.
-async fn idle_call(channel: Channel, _at: usize) -> ServingStatus {
+async fn idle_call(channel: TestChannel, _at: usize) -> ServingStatus {
     let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
     answer.expect("it listens").into_inner().status()
 }
@@ -187,7 +186,7 @@ async fn idle_call(channel: Channel, _at: usize) -> ServingStatus {
 async fn timed_calls<C: Clone, A: Future>(
     client: C,
     n_calls: usize,
-    quiet: Option<Channel>,
+    quiet: Option<TestChannel>,
     call: impl Fn(C, usize) -> A,
 ) -> Vec<Duration> {
     let mut times = Vec::with_capacity(n_calls);
@@ -233,7 +232,7 @@ impl CallPath<'_> {
 struct WireSetup<'r> {
     runtime: &'r Runtime,
     /// Client of the idle calls.
-    quiet: Option<Channel>,
+    quiet: Option<TestChannel>,
 }
 
 impl<'r> WireSetup<'r> {
