@@ -1,12 +1,15 @@
 //! The log: commits and what followers see.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use weft_cluster::{
-    ClusterError, Collection, Commit, CommitError, Database, Dsn, Expected, FileChange, NewContent,
+    ClusterError, Collection, CollectionHome, Commit, CommitError, Database, Dsn, Expected,
+    FileChange, NewContent,
 };
-use weft_indexer::hash_of;
+use weft_indexer::{IndexSettings, Indexer, VaultHome, hash_of};
 use weft_testkit::Postgres;
 
 use crate::{collection, connect, connect_as};
@@ -139,11 +142,27 @@ fn conflicting_commit_changes_nothing_and_a_repeated_one_is_found() {
     assert_eq!(notes.head().unwrap(), three);
 }
 
+/// Number of commits of overlapping writers; `WEFT_CLUSTER_COMMITS` sets another one.
+#[expect(clippy::disallowed_methods, reason = "the full number takes minutes")]
+fn n_commits() -> u64 {
+    std::env::var("WEFT_CLUSTER_COMMITS").ok().and_then(|n| n.parse().ok()).unwrap_or(480)
+}
+
 /// With numbers from a sequence, a follower missed commits that became visible after later ones.
 #[test]
 fn follower_misses_no_commit_of_overlapping_writers() {
     let Some((server, notes)) = collection() else { return };
-    let (n_writers, n_each) = (6, 60);
+    let n_writers = 8;
+    let n_each = n_commits() / n_writers;
+    let folder = tempfile::tempdir().unwrap();
+    let followed_notes = Collection::open(&connect(&server), "team").unwrap();
+    let home = CollectionHome::new(followed_notes, Duration::from_millis(5));
+    let settings = IndexSettings {
+        store: folder.path().join("index"),
+        home: Some(Arc::new(home) as Arc<dyn VaultHome>),
+        ..IndexSettings::default()
+    };
+    let index = Indexer::open(settings, None, None).unwrap();
     let is_done = AtomicBool::new(false);
     let start = notes.head().unwrap();
     let mut followed: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -190,6 +209,12 @@ fn follower_misses_no_commit_of_overlapping_writers() {
         followed.iter().map(|(path, bytes)| (path.as_str(), hash_of(bytes))).collect();
     let expected: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.hash)).collect();
     assert_eq!(found, expected);
+    index.flush().unwrap();
+    let snapshot = index.reader().snapshot();
+    let mut indexed: Vec<_> =
+        snapshot.notes.summaries().map(|(_, note)| (note.path, note.file.hash)).collect();
+    indexed.sort_unstable_by_key(|(path, _)| *path);
+    assert_eq!(indexed, expected, "the index of a node that followed");
     assert_eq!(notes.verify().unwrap(), [""; 0]);
 }
 
