@@ -39,6 +39,12 @@ pub struct CollectionStatus {
     pub n_jobs: u64,
     /// Number of texts that a model rejected.
     pub n_rejected: u64,
+    /// First number of the log whose state can be read; 0 if nothing was removed.
+    pub floor: u64,
+    /// Number of states of notes that were removed since the collection was created.
+    pub n_removed_versions: u64,
+    /// Number of vectors that were removed since the collection was created.
+    pub n_removed_vectors: u64,
 }
 
 impl Collection {
@@ -166,7 +172,7 @@ impl Collection {
         self.database.run("count the notes", async {
             let client = self.database.client().await?;
             let select = "select
-                   (select head from noteweft.collection where id = $1),
+                   head,
                    (select extract(epoch from now() - max(committed))::bigint from noteweft.commit where collection = $1),
                    (select count(*) from noteweft.vault where collection = $1),
                    (select count(*) filter (where hash is not null) from (
@@ -175,11 +181,14 @@ impl Collection {
                    (select count(*) from noteweft.version where collection = $1),
                    (select count(*) from noteweft.vector where collection = $1 and vector <> ''),
                    (select count(*) from noteweft.job where collection = $1),
-                   (select count(*) from noteweft.vector where collection = $1 and vector = '')";
-            let row = client.query_one(select, &[&self.id]).await?;
+                   (select count(*) from noteweft.vector where collection = $1 and vector = ''),
+                   floor, versions_removed, vectors_removed
+                 from noteweft.collection where id = $1";
+            let row = client.query_opt(select, &[&self.id]).await?;
+            let row = row.ok_or_else(|| self.erased())?;
             let count = |at: usize| row.get::<_, i64>(at).cast_unsigned();
             Ok(CollectionStatus {
-                head: row.get::<_, Option<i64>>(0).ok_or_else(|| self.erased())?.cast_unsigned(),
+                head: count(0),
                 seconds_since_commit: row.get::<_, Option<i64>>(1).map(i64::cast_unsigned),
                 n_vaults: count(2),
                 n_notes: count(3),
@@ -187,6 +196,9 @@ impl Collection {
                 n_vectors: count(5),
                 n_jobs: count(6),
                 n_rejected: count(7),
+                floor: count(8),
+                n_removed_versions: count(9),
+                n_removed_vectors: count(10),
             })
         })
     }

@@ -199,6 +199,10 @@ impl ChangeLog for CollectionHome {
         self.collection.head().map_err(failed)
     }
 
+    fn floor(&self) -> io::Result<u64> {
+        self.collection.floor().map_err(failed)
+    }
+
     fn wait(&self, seen: u64) -> io::Result<u64> {
         let mut waited = Duration::ZERO;
         loop {

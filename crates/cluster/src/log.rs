@@ -106,6 +106,18 @@ impl Collection {
         })
     }
 
+    /// Returns the first number whose state can be read; 0 if nothing was removed. The commits up to it are not in the log any more.
+    pub fn floor(&self) -> Result<u64, ClusterError> {
+        self.database.run("read the floor of the log", async {
+            let client = self.database.client().await?;
+            let select = client
+                .prepare_cached("select floor from noteweft.collection where id = $1")
+                .await?;
+            let row = client.query_opt(&select, &[&self.id]).await?;
+            Ok(row.ok_or_else(|| self.erased())?.get::<_, i64>(0).cast_unsigned())
+        })
+    }
+
     /// Commits changes and returns the number of the commit; the number of the newest commit if they change nothing.
     pub fn commit(&self, commit: &Commit) -> Result<u64, CommitError> {
         let names: HashSet<&str> = commit.changes.iter().map(|change| &*change.vault).collect();

@@ -6,10 +6,11 @@ use crate::error::TaskError;
 use crate::roles::{grant_rights, lock_tables};
 
 /// The migrations with the version that each leads to.
-const MIGRATIONS: [(i32, &str); 3] = [
+const MIGRATIONS: [(i32, &str); 4] = [
     (1, include_str!("../migrations/1.sql")),
     (2, include_str!("../migrations/2.sql")),
     (3, include_str!("../migrations/3.sql")),
+    (4, include_str!("../migrations/4.sql")),
 ];
 
 /// Version of the schema of this release.

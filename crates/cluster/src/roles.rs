@@ -8,9 +8,12 @@ use crate::error::TaskError;
 /// Rights that nodes need, by table. Row security limits them to the rows of their collections.
 const RIGHTS: [(&str, &str); 13] = [
     ("access", "select"),
-    ("blob", "select, insert"),
-    ("collection", "select, update (settings, head)"),
-    ("commit", "select, insert"),
+    ("blob", "select, insert, delete"),
+    (
+        "collection",
+        "select, update (settings, head, floor, swept, versions_removed, vectors_removed)",
+    ),
+    ("commit", "select, insert, delete"),
     ("graph", "select, insert"),
     ("graph_chunk", "select, insert, delete"),
     ("job", "select, insert, update, delete"),
@@ -18,8 +21,8 @@ const RIGHTS: [(&str, &str); 13] = [
     ("migration", "select"),
     ("node", "select, insert, update, delete"),
     ("vault", "select, insert"),
-    ("vector", "select, insert"),
-    ("version", "select, insert"),
+    ("vector", "select, insert, delete"),
+    ("version", "select, insert, delete"),
 ];
 
 /// Key of the lock on the tables and the rights on them.

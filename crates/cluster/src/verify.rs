@@ -27,15 +27,17 @@ impl Collection {
             let select = "select head,
                    (select count(*) from noteweft.commit where collection = $1),
                    (select coalesce(max(generation), 0) from noteweft.commit where collection = $1),
-                   (select coalesce(max(generation), 0) from noteweft.version where collection = $1)
+                   (select coalesce(max(generation), 0) from noteweft.version where collection = $1),
+                   floor
                  from noteweft.collection where id = $1";
             let row = client.query_opt(select, &[&self.id]).await?;
             let row = row.ok_or_else(|| self.erased())?;
-            let [head, n_commits, last, newest]: [i64; 4] =
-                [row.get(0), row.get(1), row.get(2), row.get(3)];
-            if n_commits != head || last != head {
+            let [head, n_commits, last, newest, floor]: [i64; 5] =
+                [row.get(0), row.get(1), row.get(2), row.get(3), row.get(4)];
+            let first = floor.max(1);
+            if n_commits != head - first + 1 || last != head {
                 problems.push(format!(
-                    "the head is {head}, but the log has {n_commits} commits up to {last}"
+                    "the log should have the commits {first} to {head}, but it has {n_commits} commits up to {last}"
                 ));
             }
             if newest > head {

@@ -29,6 +29,9 @@ pub trait ChangeLog: Send + Sync {
     /// Returns the number of the newest commit.
     fn head(&self) -> io::Result<u64>;
 
+    /// Returns the first number whose state can be read. Changes up to it cannot be listed any more.
+    fn floor(&self) -> io::Result<u64>;
+
     /// Waits until the newest commit is another than `seen`, for up to a second, and returns its number.
     fn wait(&self, seen: u64) -> io::Result<u64>;
 

@@ -173,6 +173,9 @@ pub(crate) struct StatusReport {
     pub(crate) vector_count: u64,
     pub(crate) pending_text_count: u64,
     pub(crate) rejected_text_count: u64,
+    pub(crate) floor: u64,
+    pub(crate) removed_version_count: u64,
+    pub(crate) removed_vector_count: u64,
     /// `None` if vectors are compared exactly.
     pub(crate) vector_graph: Option<GraphSummary>,
 }
@@ -589,6 +592,9 @@ fn status(collection: &Collection, database: &Database) -> Result<StatusReport, 
         vector_count: status.n_vectors,
         pending_text_count: status.n_jobs,
         rejected_text_count: status.n_rejected,
+        floor: status.floor,
+        removed_version_count: status.n_removed_versions,
+        removed_vector_count: status.n_removed_vectors,
         vector_graph: collection.newest_graph()?.map(|graph| GraphSummary {
             generation: graph.generation,
             built_from: graph.built_from,

@@ -87,7 +87,12 @@ pub(crate) struct TestNode {
 }
 
 impl TestNode {
-    fn start(server: &Postgres, id: &str, store: &Path, n_texts: &Arc<AtomicUsize>) -> Self {
+    pub(crate) fn start(
+        server: &Postgres,
+        id: &str,
+        store: &Path,
+        n_texts: &Arc<AtomicUsize>,
+    ) -> Self {
         Self::start_with(server, id, store, n_texts, VectorParams::default())
     }
 
@@ -169,7 +174,7 @@ impl TestNode {
         self.indexer.wait_vectors(&AtomicBool::new(false), &mut |_| {}).unwrap()
     }
 
-    fn answers(&self) -> Vec<String> {
+    pub(crate) fn answers(&self) -> Vec<String> {
         answers(self.indexer.reader())
     }
 }

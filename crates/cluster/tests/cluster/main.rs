@@ -8,6 +8,7 @@ mod exports;
 mod followers;
 mod graphs;
 mod leases_and_nodes;
+mod old_versions;
 mod queue;
 mod row_security;
 mod transfers;

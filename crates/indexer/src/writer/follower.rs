@@ -1,6 +1,6 @@
 //! Following: the index of a home with a log publishes exactly the states of the log.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -101,7 +101,7 @@ impl Writer {
         let vaults = log.vaults(head)?.into_iter();
         let vaults = vaults.map(|(name, root)| VaultSettings { name, root }).collect();
         self.follow_vaults(home, vaults)?;
-        let changes = if is_whole { None } else { Some(log.changes(before, head)?) };
+        let changes = if is_whole { None } else { changes_since(log, before, head)? };
         for at in 0..self.scans.vaults.len() {
             let vault = &mut self.scans.vaults[at];
             vault.relocate(home);
@@ -250,4 +250,26 @@ impl Writer {
             log.request_vectors(&model, texts).inspect_err(|_| self.vectors.requeue(&hashes))?;
         }
     }
+}
+
+/// Returns the changed paths of each vault; `None` if the log has not all of them any more, so that everything must be compared.
+fn changes_since(
+    log: &dyn ChangeLog,
+    before: u64,
+    head: u64,
+) -> Result<Option<BTreeMap<String, Vec<String>>>, IndexError> {
+    let changes = log.changes(before, head)?;
+    // Read afterwards, so that no commit is removed unnoticed in between.
+    let floor = log.floor()?;
+    if floor <= before {
+        return Ok(Some(changes));
+    }
+    if before > 0 {
+        tracing::warn!(
+            generation = before,
+            floor,
+            "the log does not contain the commits after this index any more; comparing all its notes with the newest state"
+        );
+    }
+    Ok(None)
 }

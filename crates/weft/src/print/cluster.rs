@@ -20,6 +20,9 @@ pub(crate) fn collection(status: &StatusReport) -> String {
         vector_count,
         pending_text_count,
         rejected_text_count,
+        floor,
+        removed_version_count,
+        removed_vector_count,
         vector_graph,
     } = status;
     let age = seconds_since_commit.map_or_else(String::new, |seconds| {
@@ -42,6 +45,7 @@ pub(crate) fn collection(status: &StatusReport) -> String {
         ("notes", format!("{note_count} in {}", counted(*version_count, "version", "versions"))),
         ("vectors", format!("{vector_count}, {pending_text_count} texts are pending")),
         ("graph", graph),
+        ("floor", floor_line(*floor, *removed_version_count, *removed_vector_count)),
     ] {
         let _ = writeln!(out, "{}  {value}", paint(FAINT_TITLE, &padded(name, 10)));
     }
@@ -50,6 +54,18 @@ pub(crate) fn collection(status: &StatusReport) -> String {
         let _ = writeln!(out, "the model rejected {texts}, which are not found by meaning");
     }
     out
+}
+
+/// Formats the first generation that can be read, and what was removed with the earlier ones.
+fn floor_line(floor: u64, n_versions: u64, n_vectors: u64) -> String {
+    if floor == 0 {
+        return "every generation is kept so far".to_owned();
+    }
+    format!(
+        "generations before {floor} are not kept, {} and {} were removed",
+        counted(n_versions, "version", "versions"),
+        counted(n_vectors, "vector", "vectors")
+    )
 }
 
 /// Formats the nodes of a collection.
