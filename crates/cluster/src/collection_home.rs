@@ -5,7 +5,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use weft_index::SharedGraph;
 use weft_index::embedder::ModelIdentity;
@@ -16,8 +17,10 @@ use weft_indexer::{
 };
 use weft_model::{NoteKind, NotePath, TextHash};
 
+use crate::log_lag::SeenHeads;
 use crate::{
-    ClusterError, Collection, Commit, CommitError, EmbeddingJob, Expected, FileChange, NewContent,
+    ClusterError, Collection, Commit, CommitError, EmbeddingJob, Expected, FileChange, LogLag,
+    NewContent,
 };
 
 /// Longest time that one wait for a commit takes.
@@ -37,6 +40,8 @@ pub struct CollectionHome {
     holder: String,
     /// Interval between two looks at the head of the log.
     poll: Duration,
+    /// Heads that were seen, from which the lag is computed.
+    seen: Mutex<SeenHeads>,
 }
 
 impl CollectionHome {
@@ -44,7 +49,15 @@ impl CollectionHome {
     #[must_use]
     pub fn new(collection: Collection, poll: Duration) -> Self {
         let holder = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        Self { collection, pinned: AtomicU64::new(0), holder, poll }
+        let seen = Mutex::new(SeenHeads::new(Instant::now()));
+        Self { collection, pinned: AtomicU64::new(0), holder, poll, seen }
+    }
+
+    /// Returns how far an index that serves the state `generation` is behind the log.
+    #[must_use]
+    pub fn lag(&self, generation: u64) -> LogLag {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.lag(generation, Instant::now())
     }
 
     /// Path that the roots of all vaults begin with; no file has it.
@@ -196,7 +209,10 @@ impl VaultHome for CollectionHome {
 
 impl ChangeLog for CollectionHome {
     fn head(&self) -> io::Result<u64> {
-        self.collection.head().map_err(failed)
+        let asked = Instant::now();
+        let head = self.collection.head().map_err(failed)?;
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).see(head, asked);
+        Ok(head)
     }
 
     fn floor(&self) -> io::Result<u64> {

@@ -63,6 +63,16 @@ impl Collection {
         })
     }
 
+    /// Returns the number of texts that wait for a vector. `O(jobs)`.
+    pub fn n_jobs(&self) -> Result<u64, ClusterError> {
+        self.database.run("count the embedding queue", async {
+            let client = self.database.client().await?;
+            let select = "select count(*) from noteweft.job where collection = $1";
+            let row = client.query_one(select, &[&self.id]).await?;
+            Ok(row.get::<_, i64>(0).cast_unsigned())
+        })
+    }
+
     /// Takes at most `n` free jobs for `seconds`; another node gets them if they are not done by then.
     pub fn take_jobs(
         &self,

@@ -1,12 +1,18 @@
-//! The background work of a node: it embeds texts of the queue and reports its state.
+//! The background work of a node: it embeds texts of the queue, reports its state, and removes old versions.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use weft_index::embedder::{EmbedError, Embedder, Role};
+use weft_index::embedder::{EmbedError, Embedder, ModelIdentity, Role};
+use weft_indexer::Indexer;
+use weft_model::TextHash;
 
-use crate::{ClusterError, Collection, EmbeddingJob, NodeReport};
+use crate::digest_check::{Agreement, DigestCheck};
+use crate::{
+    ClusterError, Collection, CommitError, EmbeddingJob, Lease, NeededVectors, NodeReport,
+};
 
 /// Interval between two reports.
 const REPORT: Duration = Duration::from_secs(2);
@@ -17,14 +23,41 @@ const IDLE: Duration = Duration::from_millis(200);
 /// Pause after the database or the model could not be reached.
 const RETRY: Duration = Duration::from_secs(5);
 
+/// Number of reports until the texts that wait for a vector are counted again.
+const REPORTS_PER_COUNT: u32 = 5;
+
+/// Pause between two removals of old versions.
+const REMOVAL: Duration = Duration::from_secs(600);
+
 /// Time that the threads get to return their jobs when the node stops; without the database they would wait for it.
 const END: Duration = Duration::from_secs(2);
 
 /// Time after which a job returns to the queue, in seconds: enough for the slowest model to embed a batch.
 const JOB_SECONDS: u32 = 300;
 
-/// The threads of a node; they end when it is dropped.
+/// What the threads of a node know of its collection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeState {
+    /// Number of texts that wait for a vector, as last counted.
+    pub n_jobs: u64,
+    /// Whether its notes are those of the other nodes and of the log.
+    pub agreement: Agreement,
+}
+
+/// State that the threads and their owner share.
+type SharedState = Arc<Mutex<NodeState>>;
+
+fn lock(state: &Mutex<NodeState>) -> MutexGuard<'_, NodeState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The threads of a node; they end when it is dropped, which also releases its jobs and leases and removes it from the list of nodes.
 pub struct NodeThreads {
+    collection: Collection,
+    id: String,
+    indexer: Weak<Indexer>,
+    model: Option<ModelIdentity>,
+    state: SharedState,
     /// Dropped to end the threads.
     stop: Vec<Sender<()>>,
     /// Dropped by each thread when it ends.
@@ -33,28 +66,67 @@ pub struct NodeThreads {
 }
 
 impl NodeThreads {
-    /// Starts to embed with `embedder` and to report the state that `state` returns: the generation and the digest of its notes.
+    /// Starts to embed with `embedder` and to report the state of `indexer`.
     ///
     /// `report` gives the id, address and version of the node.
+    /// If another node has other notes under the same number, both compare theirs with the log, and one that differs rebuilds its index once.
     pub fn start(
         collection: &Collection,
         embedder: Option<Arc<dyn Embedder>>,
         report: NodeReport,
-        state: impl Fn() -> (u64, u128) + Send + 'static,
+        indexer: &Arc<Indexer>,
     ) -> std::io::Result<Self> {
         let (running, ended) = bounded(0);
-        let mut node = Self { stop: Vec::new(), running, ended };
+        let mut node = Self {
+            collection: collection.clone(),
+            id: report.id.clone(),
+            indexer: Arc::downgrade(indexer),
+            model: embedder.as_ref().map(|embedder| embedder.identity().clone()),
+            state: SharedState::default(),
+            stop: Vec::new(),
+            running,
+            ended,
+        };
         if let Some(embedder) = embedder {
             let (collection, holder) = (collection.clone(), report.id.clone());
             node.spawn("weft-embed-jobs", move |stopped| {
                 embed_jobs(&collection, &*embedder, &holder, &stopped);
             })?;
         }
-        let collection = collection.clone();
+        let (collection, state) = (collection.clone(), Arc::clone(&node.state));
+        let indexer = node.indexer.clone();
         node.spawn("weft-report", move |stopped| {
-            report_state(&collection, report, state, &stopped)
+            report_state(&collection, report, &indexer, &state, &stopped);
         })?;
         Ok(node)
+    }
+
+    /// Starts to remove versions that are older than `keep`, and vectors that no text needs, whenever no other node does.
+    pub fn remove_old_versions(&mut self, keep: Duration) -> std::io::Result<()> {
+        let (collection, holder) = (self.collection.clone(), self.id.clone());
+        let (indexer, model) = (self.indexer.clone(), self.model.clone());
+        self.spawn("weft-old-versions", move |stopped| {
+            let mut swept = 0;
+            while !rests(&stopped, REMOVAL) {
+                let lease = match collection.removal_lease(&holder) {
+                    Ok(Some(lease)) => lease,
+                    Ok(None) | Err(_) => continue,
+                };
+                let removed =
+                    remove(&collection, &lease, keep, &mut swept, (&indexer, model.as_ref()));
+                match removed.and_then(|()| Ok(collection.release_lease(&lease)?)) {
+                    // Another node continues, or this one when the database is back.
+                    Ok(()) | Err(CommitError::Fenced { .. }) => {}
+                    Err(error) => tracing::warn!(%error, "old versions were not removed"),
+                }
+            }
+        })
+    }
+
+    /// Returns what the threads know.
+    #[must_use]
+    pub fn state(&self) -> NodeState {
+        lock(&self.state).clone()
     }
 
     fn spawn(
@@ -151,7 +223,7 @@ fn embed_batch(
 fn embed(
     embedder: &dyn Embedder,
     jobs: &[EmbeddingJob],
-    vectors: &mut Vec<(weft_model::TextHash, Vec<f32>)>,
+    vectors: &mut Vec<(TextHash, Vec<f32>)>,
 ) -> Result<(), EmbedError> {
     let texts: Vec<&str> = jobs.iter().map(|job| job.text.as_str()).collect();
     match (embedder.embed(&texts, Role::Document), jobs) {
@@ -170,32 +242,86 @@ fn embed(
     Ok(())
 }
 
-/// Reports the state of the node until it stops.
+/// Reports the state of the node until it stops, and leaves the list of nodes then.
 fn report_state(
     collection: &Collection,
     mut report: NodeReport,
-    state: impl Fn() -> (u64, u128),
+    indexer: &Weak<Indexer>,
+    state: &Mutex<NodeState>,
     stopped: &Receiver<()>,
 ) {
-    let (mut disagreeing, mut failed) = (Vec::new(), false);
+    let mut check = DigestCheck::new(collection.clone(), indexer.clone());
+    let (mut failed, mut problem, mut n_reports) = (false, None, 0_u32);
     loop {
-        (report.generation, report.digest) = state();
-        match collection.report_node(&report) {
-            Ok(others) => {
-                if !others.is_empty() && others != disagreeing {
-                    let (generation, nodes) = (report.generation, others.join(", "));
-                    tracing::error!(generation, nodes, "other nodes have different notes");
-                }
-                (disagreeing, failed) = (others, false);
+        let Some(reader) = indexer.upgrade().map(|indexer| indexer.reader()) else { break };
+        let snapshot = reader.snapshot();
+        (report.generation, report.digest) = (snapshot.generation, snapshot.notes.total().digest);
+        drop(snapshot);
+        let mut reported = || -> Result<(), ClusterError> {
+            let others = collection.report_node(&report)?;
+            let is_due = n_reports.is_multiple_of(REPORTS_PER_COUNT);
+            let n_jobs = is_due.then(|| collection.n_jobs()).transpose()?;
+            if check.differs(others)? {
+                lock(state).agreement.clone_from(&check.agreement);
+                problem = check.agreement.problem();
+                collection.set_node_problem(&report.id, problem)?;
+                check.rebuild();
             }
-            Err(error) if !failed => {
-                tracing::warn!(%error, "cannot report the state of this node");
+            // An earlier run of the node may have left another one.
+            if n_reports == 0 || problem != check.agreement.problem() {
+                problem = check.agreement.problem();
+                collection.set_node_problem(&report.id, problem)?;
+            }
+            let mut state = lock(state);
+            state.agreement.clone_from(&check.agreement);
+            state.n_jobs = n_jobs.unwrap_or(state.n_jobs);
+            n_reports += 1;
+            Ok(())
+        };
+        match reported() {
+            Ok(()) => failed = false,
+            Err(error) => {
+                if !failed {
+                    tracing::warn!(%error, "cannot report the state of this node");
+                }
                 failed = true;
             }
-            Err(_) => {}
         }
         if rests(stopped, REPORT) {
-            return;
+            break;
         }
     }
+    // Other nodes need not wait until its jobs and leases run out.
+    let _ = collection.drop_node(&report.id);
+}
+
+/// Removes old versions; then vectors, once for each floor.
+fn remove(
+    collection: &Collection,
+    lease: &Lease,
+    keep: Duration,
+    swept: &mut u64,
+    (indexer, model): (&Weak<Indexer>, Option<&ModelIdentity>),
+) -> Result<(), CommitError> {
+    let removed = collection.remove_old_versions(lease, keep)?;
+    let (floor, n_versions) = (removed.floor, removed.n_versions);
+    if n_versions > 0 {
+        tracing::info!(floor, n_versions, "removed old versions");
+    }
+    let (Some(model), Some(indexer)) = (model, indexer.upgrade()) else { return Ok(()) };
+    if floor == *swept {
+        return Ok(());
+    }
+    let snapshot = indexer.reader().snapshot();
+    drop(indexer);
+    let texts: HashSet<TextHash> =
+        snapshot.notes.summaries().flat_map(|(_, note)| note.chunk_hashes()).collect();
+    let needed = NeededVectors { model, generation: snapshot.generation, texts: &texts };
+    if let Some(n_vectors) = collection.remove_unneeded_vectors(lease, &needed)? {
+        *swept = floor;
+        if n_vectors > 0 {
+            tracing::info!(floor, n_vectors, "removed vectors that no text needs");
+        }
+    }
+    Ok(())
 }

@@ -26,10 +26,14 @@ pub struct NodeStatus {
     pub seconds_since: u64,
     /// Number of commits that the node had not applied when it reported, counted to the present head.
     pub lag: u64,
+    /// Age of the oldest of these commits, in seconds; 0 without them.
+    pub lag_seconds: u64,
+    /// Reason why the node does not serve; `None` while it does.
+    pub problem: Option<String>,
 }
 
 impl Collection {
-    /// Reports the state of a node; returns the ids of nodes with other notes under the same number, ascending.
+    /// Reports the state of a node; returns the ids of serving nodes with other notes under the same number, ascending.
     pub fn report_node(&self, report: &NodeReport) -> Result<Vec<String>, ClusterError> {
         let NodeReport { id, address, version, generation, digest } = report;
         let (generation, digest) = (generation.cast_signed(), digest.to_be_bytes().to_vec());
@@ -45,9 +49,21 @@ impl Collection {
                 [&self.id, id, address, version, &generation, &digest];
             client.execute(insert, &columns).await?;
             let select = "select id from noteweft.node
-                 where collection = $1 and generation = $2 and digest <> $3 order by id";
+                 where collection = $1 and generation = $2 and digest <> $3
+                   and problem is null order by id";
             let rows = client.query(select, &[&self.id, &generation, &digest]).await?;
             Ok(rows.iter().map(|row| row.get(0)).collect())
+        })
+    }
+
+    /// Records why a node that reported does not serve; `None` if it serves again.
+    pub fn set_node_problem(&self, id: &str, problem: Option<&str>) -> Result<(), ClusterError> {
+        self.database.run("report this node", async {
+            let client = self.database.client().await?;
+            let update = "update noteweft.node set problem = $3
+                 where collection = $1 and id = $2";
+            client.execute(update, &[&self.id, &id, &problem]).await?;
+            Ok(())
         })
     }
 
@@ -56,7 +72,13 @@ impl Collection {
         self.database.run("list the nodes", async {
             let client = self.database.client().await?;
             let select = "select node.id, address, version, generation, digest,
-                   extract(epoch from now() - heartbeat)::bigint, head - generation
+                   extract(epoch from now() - heartbeat)::bigint, head - generation,
+                   coalesce((
+                     select extract(epoch from now() - committed)::bigint from noteweft.commit
+                     where commit.collection = node.collection
+                       and commit.generation > node.generation
+                     order by commit.generation limit 1), 0),
+                   problem
                  from noteweft.node join noteweft.collection on collection.id = node.collection
                  where node.collection = $1 order by node.id";
             let rows = client.query(select, &[&self.id]).await?;
@@ -67,7 +89,8 @@ impl Collection {
                 let (id, address, version) = (row.get(0), row.get(1), row.get(2));
                 let generation = count(3);
                 let report = NodeReport { id, address, version, generation, digest };
-                NodeStatus { report, seconds_since: count(5), lag: count(6) }
+                let (lag, lag_seconds, problem) = (count(6), count(7), row.get(8));
+                NodeStatus { report, seconds_since: count(5), lag, lag_seconds, problem }
             };
             Ok(rows.iter().map(status).collect())
         })

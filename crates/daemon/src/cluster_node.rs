@@ -3,9 +3,13 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use weft_cluster::{Collection, CollectionHome, Database, Dsn, NodeReport, NodeThreads};
+use weft_cluster::{
+    Agreement, Collection, CollectionHome, Database, Dsn, LogLag, NodeReport, NodeState,
+    NodeThreads,
+};
 use weft_index::embedder::Embedder;
 use weft_index::{BackupSummary, StoreError};
 use weft_indexer::embed::{self, ModelSelection};
@@ -39,17 +43,102 @@ const SHARED_SETTINGS: [&str; 17] = [
 /// A collection to serve, and the place of its index.
 pub(crate) struct ServedCollection {
     collection: Collection,
+    home: Arc<CollectionHome>,
     /// Folder of the index.
     pub(crate) store: PathBuf,
-    poll: Duration,
-    node: Option<String>,
+    settings: ClusterSettings,
+}
+
+/// A node that runs. Dropping it releases what it holds.
+pub(crate) struct ServingNode {
+    threads: NodeThreads,
+    home: Arc<CollectionHome>,
+    max_lag: Duration,
+    /// False until the index has reached the head of the log for the first time.
+    is_current: AtomicBool,
+}
+
+/// State of a node towards its collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NodeHealth {
+    pub(crate) lag: LogLag,
+    pub(crate) max_lag: Duration,
+    /// False until the index has reached the head of the log for the first time.
+    pub(crate) is_current: bool,
+    pub(crate) state: NodeState,
+}
+
+impl NodeHealth {
+    /// Returns true if a load balancer should send requests to the node.
+    pub(crate) fn is_serving(&self) -> bool {
+        let Self { lag, max_lag, is_current, state } = self;
+        *is_current && !lag.is_behind(*max_lag) && state.agreement.problem().is_none()
+    }
+
+    /// Returns what a client should know about answers of this node; `None` if they are recent.
+    pub(crate) fn lag_warning(&self) -> Option<String> {
+        let LogLag { log_seq: _, n_commits, age } = self.lag;
+        if age <= self.max_lag {
+            return None;
+        }
+        let seconds = age.as_secs();
+        Some(match n_commits {
+            0 => format!(
+                "this node has not reached PostgreSQL for {seconds} s, so newer commits may be missing"
+            ),
+            n => format!("this node is {n} commits and {seconds} s behind the newest one it knows"),
+        })
+    }
+
+    /// Returns sentences for the operator.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let lag = self.lag_warning().filter(|_| self.is_current);
+        let lag = lag.map(|line| {
+            let mut chars = line.chars();
+            let first = chars.next().map(|first| first.to_ascii_uppercase());
+            first.into_iter().chain(chars).chain(['.']).collect()
+        });
+        let disagreement = match &self.state.agreement {
+            Agreement::Agrees => None,
+            Agreement::Disagrees(nodes) => Some(format!(
+                "The nodes {} have other notes than this one under the same number; those of this node are the notes of the log.",
+                nodes.join(", ")
+            )),
+            agreement @ (Agreement::Rebuilding | Agreement::Wrong) => {
+                agreement.problem().map(|problem| format!("This node does not serve: {problem}."))
+            }
+        };
+        lag.into_iter().chain(disagreement).collect()
+    }
+}
+
+impl ServingNode {
+    /// Records that the index has reached the head of the log.
+    pub(crate) fn set_current(&self) {
+        self.is_current.store(true, Ordering::Release);
+    }
+
+    /// Returns true once the index has reached the head of the log.
+    pub(crate) fn is_current(&self) -> bool {
+        self.is_current.load(Ordering::Acquire)
+    }
+
+    /// Returns the state of the node while it serves `generation`.
+    pub(crate) fn health(&self, generation: u64) -> NodeHealth {
+        NodeHealth {
+            lag: self.home.lag(generation),
+            max_lag: self.max_lag,
+            is_current: self.is_current(),
+            state: self.threads.state(),
+        }
+    }
 }
 
 impl ServedCollection {
     /// Opens the collection that the settings name; `None` if they name folders.
     pub(crate) fn open(config: &Config, paths: &Paths) -> Result<Option<Self>, OpenVaultsError> {
         let settings = &config.settings;
-        let ClusterSettings { collection, postgres, node, poll_ms, bootstrap } = &settings.cluster;
+        let ClusterSettings { collection, postgres, poll_ms, bootstrap, .. } = &settings.cluster;
         let (Some(name), Some(postgres)) = (collection, postgres) else { return Ok(None) };
         if !settings.vaults.is_empty() {
             return Err(OpenVaultsError::FoldersAndCollection);
@@ -61,13 +150,14 @@ impl ServedCollection {
         if let Some(place) = bootstrap.as_ref().filter(|_| is_empty(&store)) {
             restore_checkpoint(&collection, place, &store);
         }
-        let (poll, node) = (Duration::from_millis(*poll_ms), node.clone());
-        Ok(Some(Self { collection, store, poll, node }))
+        let home = CollectionHome::new(collection.clone(), Duration::from_millis(*poll_ms));
+        let (home, settings) = (Arc::new(home), settings.cluster.clone());
+        Ok(Some(Self { collection, home, store, settings }))
     }
 
     /// Returns the home of the collection's vaults.
     pub(crate) fn home(&self) -> Arc<dyn VaultHome> {
-        Arc::new(CollectionHome::new(self.collection.clone(), self.poll))
+        Arc::clone(&self.home) as Arc<dyn VaultHome>
     }
 
     /// Returns the configured model alone: a node never serves an earlier one, and never chooses.
@@ -97,10 +187,11 @@ impl ServedCollection {
     pub(crate) fn start(
         &self,
         embedder: Option<Arc<dyn Embedder>>,
-        indexer: &Indexer,
+        indexer: &Arc<Indexer>,
         address: &str,
-    ) -> Result<NodeThreads, OpenVaultsError> {
-        let id = match &self.node {
+    ) -> Result<ServingNode, OpenVaultsError> {
+        let ClusterSettings { node, max_lag_ms, keep_versions_hours, .. } = &self.settings;
+        let id = match node {
             Some(id) => id.clone(),
             None => kept_id(&self.store.with_extension("node"))?,
         };
@@ -111,13 +202,18 @@ impl ServedCollection {
             generation: 0,
             digest: 0,
         };
-        let reader = indexer.reader();
-        let state = move || {
-            let snapshot = reader.snapshot();
-            (snapshot.generation, snapshot.notes.total().digest)
-        };
-        let node = NodeThreads::start(&self.collection, embedder, report, state);
-        Ok(node.map_err(|source| io("start", Path::new("the threads of the node"), source))?)
+        let started = NodeThreads::start(&self.collection, embedder, report, indexer);
+        let started = started.and_then(|mut threads| {
+            threads.remove_old_versions(Duration::from_secs(keep_versions_hours * 3600))?;
+            Ok(threads)
+        });
+        let failed = |source| io("start", Path::new("the threads of the node"), source);
+        Ok(ServingNode {
+            threads: started.map_err(failed)?,
+            home: Arc::clone(&self.home),
+            max_lag: Duration::from_millis(*max_lag_ms),
+            is_current: AtomicBool::new(false),
+        })
     }
 }
 
@@ -162,4 +258,37 @@ fn kept_id(path: &Path) -> Result<String, OpenVaultsError> {
 
 fn io(action: &'static str, path: &Path, source: std::io::Error) -> weft_indexer::IndexError {
     StoreError::Io { action, path: path.to_owned(), source }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_serves_while_nobody_knows_better() {
+        let (agrees, wrong) = (Agreement::Agrees, Agreement::Wrong);
+        let others = Agreement::Disagrees(vec!["b".to_owned()]);
+        let cases = [
+            ("current", (0, 20), true, &agrees, (true, false), 0),
+            ("not read yet", (0, 20), false, &agrees, (false, false), 0),
+            ("a little behind", (3, 900), true, &agrees, (true, false), 0),
+            ("too far behind", (3, 1100), true, &agrees, (false, true), 1),
+            ("without the database", (0, 90_000), true, &agrees, (true, true), 1),
+            ("others are wrong", (0, 20), true, &others, (true, false), 1),
+            ("wrong", (0, 20), true, &wrong, (false, false), 1),
+        ];
+        for (name, (n_commits, age), is_current, agreement, expected, n_notices) in cases {
+            let health = NodeHealth {
+                lag: LogLag { log_seq: 9, n_commits, age: Duration::from_millis(age) },
+                max_lag: Duration::from_secs(1),
+                is_current,
+                state: NodeState { n_jobs: 0, agreement: agreement.clone() },
+            };
+            let found = (health.is_serving(), health.lag_warning().is_some());
+            assert_eq!(found, expected, "{name}");
+            let notices = health.notices();
+            assert_eq!(notices.len(), n_notices, "{name}: {notices:?}");
+            assert!(notices.iter().all(|line| line.ends_with('.')), "{name}: {notices:?}");
+        }
+    }
 }

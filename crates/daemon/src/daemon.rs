@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -386,7 +386,7 @@ impl Daemon {
 
     /// Serves until `stop` completes, then lets requests in flight finish and the writer persist its state.
     ///
-    /// Health is NOT_SERVING until the first scan is complete, or, if the store holds an index, until it is loaded.
+    /// Health is NOT_SERVING until the first scan is complete, or, if the store holds an index, until it is loaded; for a node of a collection, as long as it is not current or differs from the log.
     /// Fails if the vaults cannot be opened.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let place = self.place();
@@ -430,7 +430,8 @@ impl Daemon {
             let (services, metrics) = (services.clone(), Arc::clone(&metrics));
             move || {
                 let counts = ConnectionCounts::of(&tables);
-                metrics.render(&services.load(), counts, services.index_status().as_ref())
+                let (index, node) = (services.index_status(), services.node_health());
+                metrics.render(&services.load(), counts, index.as_ref(), node.as_ref())
             }
         };
         let (ending, mut ended) = watch::channel(false);
@@ -468,6 +469,7 @@ impl Daemon {
                     serving.send_replace(true);
                     tokio::select! {
                         () = &mut stop => Ok(()),
+                        never = report_health(&services, &serving) => match never {},
                         ended = &mut server => of_server(ended),
                     }
                 }
@@ -533,16 +535,19 @@ async fn open(
         async move { Ok(opened.await.map_err(|_| ServeError::Panicked)??) }
     });
     let vaults = Arc::new(vaults.await?);
-    // A store that holds an index is served during the scan.
+    // A store that holds an index is served during the scan, except that of a node.
     let has_index = vaults.status().generation > 0 && vaults.status().n_notes > 0;
-    services.set_initial_scan(!has_index);
+    let is_node = vaults.is_catching_up();
+    services.set_initial_scan(!has_index && !is_node);
     services.attach(Arc::clone(&vaults));
-    if has_index {
+    if has_index && !is_node {
         return Ok(());
     }
     let first = once_disk_has_space(|| {
         let vaults = Arc::clone(&vaults);
-        let scan = move || vaults.indexer().flush_since(vaults.indexer().opened());
+        // The log may not have been readable when the index was opened.
+        let since = if is_node { Instant::now() } else { vaults.indexer().opened() };
+        let scan = move || vaults.indexer().flush_since(since);
         let scanned = tokio::task::spawn_blocking(scan);
         async move {
             match scanned.await.map_err(|_| ServeError::Panicked)? {
@@ -554,7 +559,28 @@ async fn open(
     });
     let first = first.await;
     services.set_initial_scan(false);
+    if first.is_ok() {
+        vaults.set_current();
+    }
     first
+}
+
+/// Interval between two looks at the state of a node.
+const HEALTH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Updates the serving state of a node of a collection; that of a daemon over folders does not change.
+async fn report_health(
+    services: &Services,
+    serving: &watch::Sender<bool>,
+) -> std::convert::Infallible {
+    if services.node_health().is_none() {
+        return std::future::pending().await;
+    }
+    loop {
+        let is_serving = services.node_health().is_some_and(|node| node.is_serving());
+        serving.send_if_modified(|was| std::mem::replace(was, is_serving) != is_serving);
+        tokio::time::sleep(HEALTH_INTERVAL).await;
+    }
 }
 
 /// Pause before an attempt is repeated that failed because a disk was full.

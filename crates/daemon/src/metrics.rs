@@ -17,8 +17,10 @@ use prometheus_client::registry::Registry;
 use prost::Message as _;
 use prost_types::FileDescriptorSet;
 use tonic::Code;
+use weft_cluster::{Agreement, LogLag, NodeState};
 use weft_indexer::{IndexStatus, Phase, VaultStatus};
 
+use crate::cluster_node::NodeHealth;
 use crate::grpc_code::code_name;
 use crate::net::ConnectionTable;
 
@@ -161,6 +163,7 @@ impl Metrics {
         load: &QueueLoad,
         connections: ConnectionCounts,
         index: Option<&IndexStatus>,
+        node: Option<&NodeHealth>,
     ) -> String {
         let mut gauges = Gauges(Registry::with_prefix("weft"));
         let registry = &mut gauges.0;
@@ -188,9 +191,13 @@ impl Metrics {
         gauges.add("requests_queued", "Requests that wait for a worker", n_queued);
         gauges.add("workers", "Maximum number of requests computed at the same time", n_workers);
         let help = "1 if the index is open and requests are served";
-        gauges.add("up", help, usize::from(index.is_some()));
+        let is_up = index.is_some() && node.is_none_or(|node| node.is_current);
+        gauges.add("up", help, usize::from(is_up));
         if let Some(index) = index {
             gauges.add_index(index);
+        }
+        if let Some(node) = node {
+            gauges.add_node(node);
         }
         gauges.add(
             "process_start_time_seconds",
@@ -322,6 +329,21 @@ impl Gauges {
         self.add_family("vault_files_not_indexed", help, not_indexed);
     }
 
+    fn add_node(&mut self, node: &NodeHealth) {
+        let NodeHealth { lag, max_lag: _, is_current: _, state } = node;
+        let LogLag { log_seq, n_commits, age } = lag;
+        let NodeState { n_jobs, agreement } = state;
+        self.add("cluster_log_seq", "Newest commit of the collection that is known", *log_seq);
+        self.add("cluster_lag_commits", "Known commits that are not applied", *n_commits);
+        let help = "Time since the served state was certainly the newest one";
+        self.add("cluster_lag_seconds", help, age.as_secs_f64());
+        self.add("cluster_jobs_pending", "Texts of the collection without a vector", *n_jobs);
+        let help = "1 if another node has other notes under the same number, or this one differs from the log";
+        self.add("cluster_digest_mismatch", help, usize::from(*agreement != Agreement::Agrees));
+        let help = "1 if this node reports SERVING";
+        self.add("cluster_serving", help, usize::from(node.is_serving()));
+    }
+
     /// Adds resource usage of this process, as far as the kernel reports it in `/proc`.
     fn add_process(&mut self) {
         let read =
@@ -388,7 +410,7 @@ mod tests {
             metrics.request_ended(path, code, elapsed);
         }
         metrics.request_started();
-        let text = metrics.render(&LOAD, CONNECTIONS, None);
+        let text = metrics.render(&LOAD, CONNECTIONS, None, None);
         let call = "call=\"noteweft.v1.SearchService/Search\"";
         for line in [
             format!("weft_requests_total{{{call},code=\"OK\"}} 2"),
@@ -418,7 +440,24 @@ mod tests {
         let metrics = Metrics::default();
         metrics.request_started();
         metrics.request_ended("/", Code::Ok, Duration::ZERO);
-        let text = metrics.render(&LOAD, CONNECTIONS, Some(&index));
+        let node = NodeHealth {
+            lag: LogLag { log_seq: 9, n_commits: 2, age: Duration::from_millis(1500) },
+            max_lag: Duration::from_secs(1),
+            is_current: true,
+            state: NodeState { n_jobs: 4, agreement: Agreement::Agrees },
+        };
+        let text = metrics.render(&LOAD, CONNECTIONS, Some(&index), Some(&node));
+        for line in [
+            "weft_up 1",
+            "weft_cluster_log_seq 9",
+            "weft_cluster_lag_commits 2",
+            "weft_cluster_lag_seconds 1.5",
+            "weft_cluster_jobs_pending 4",
+            "weft_cluster_digest_mismatch 0",
+            "weft_cluster_serving 0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
         assert!(text.contains(r#"weft_vault_notes{vault="a \"b\"\nc\\"} 0"#), "{text}");
         let mut family = "";
         let mut seen = Vec::new();

@@ -313,6 +313,17 @@ pub(crate) fn opening() -> Status {
     )
 }
 
+/// Builds the status for a request to a node that has not read the whole collection yet.
+pub(crate) fn catching_up(n_done: usize, n_total: usize) -> Status {
+    with_reason(
+        Code::Unavailable,
+        "OPENING",
+        format!(
+            "this node is still reading the collection: {n_done} of {n_total} notes; ask another node, or try again in a moment"
+        ),
+    )
+}
+
 /// Builds the status for a request that was refused before it was processed.
 pub(crate) fn of_refusal(refusal: &AccessRefusal) -> Status {
     match refusal {

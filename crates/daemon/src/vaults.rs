@@ -14,7 +14,7 @@ use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSetting
 use weft_model::tokens::Characters;
 use weft_model::{Estimator, Tokens};
 
-use crate::cluster_node::ServedCollection;
+use crate::cluster_node::{NodeHealth, ServedCollection, ServingNode};
 use crate::config::{Config, Settings, TokenSettings, Vault};
 use crate::open_error::OpenVaultsError;
 use crate::paths::Paths;
@@ -58,8 +58,8 @@ pub enum OpenMode<'a> {
 /// A running index and the engine over it. Dropping it lets the writer persist its state.
 pub struct Vaults {
     /// The background work of a node of a collection; `None` for folders. Dropped before the index.
-    node: Option<weft_cluster::NodeThreads>,
-    indexer: Indexer,
+    node: Option<ServingNode>,
+    indexer: Arc<Indexer>,
     /// Newest generation.
     generations: watch::Receiver<u64>,
     engine: Engine,
@@ -159,15 +159,11 @@ impl Vaults {
         };
         let embedder = models.configured.clone();
         let estimators = estimators(&tokens, &embedding.model, models.configured.as_ref())?;
-        let indexer = Indexer::open(settings, models, address)?;
-        let node = match &served {
-            Some(served) => {
-                // The stored state may have vectors of later commits, so it is served once it is current.
-                indexer.flush()?;
-                Some(served.start(embedder, &indexer, address.unwrap_or_default())?)
-            }
-            None => None,
-        };
+        let indexer = Arc::new(Indexer::open(settings, models, address)?);
+        let node = served
+            .as_ref()
+            .map(|served| served.start(embedder, &indexer, address.unwrap_or_default()));
+        let node = node.transpose()?;
         let (sender, generations) = watch::channel(indexer.reader().snapshot().generation);
         indexer.listen(move |generation| {
             sender.send_replace(generation);
@@ -226,8 +222,27 @@ impl Vaults {
 
     /// Returns the indexer.
     #[must_use]
-    pub const fn indexer(&self) -> &Indexer {
+    pub fn indexer(&self) -> &Indexer {
         &self.indexer
+    }
+
+    /// Returns the state towards the collection; `None` for folders.
+    pub(crate) fn node_health(&self) -> Option<NodeHealth> {
+        Some(self.node.as_ref()?.health(self.indexer.reader().snapshot().generation))
+    }
+
+    /// Returns true until a node has reached the head of the log for the first time.
+    ///
+    /// Its stored state may have vectors of later commits, so nothing is answered from it.
+    pub(crate) fn is_catching_up(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| !node.is_current())
+    }
+
+    /// Serves from now on: a node has reached the head of the log.
+    pub(crate) fn set_current(&self) {
+        if let Some(node) = &self.node {
+            node.set_current();
+        }
     }
 
     /// Returns the configured folder of a vault.
@@ -266,6 +281,8 @@ impl Vaults {
     pub fn status(&self) -> IndexStatus {
         let mut status = self.indexer.status();
         status.notices.splice(0..0, self.notices.iter().cloned());
+        let node = self.node.as_ref().map(|node| node.health(status.generation));
+        status.notices.extend(node.iter().flat_map(NodeHealth::notices));
         status
     }
 }

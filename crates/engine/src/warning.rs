@@ -62,11 +62,13 @@ pub enum WarningCode {
     ScanIncomplete,
     /// The index was restored from an older state, and its files are being scanned again.
     IndexRecovering,
+    /// This node has not applied the newest commits of its collection, or does not know them.
+    NodeLags,
 }
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::StageSkipped,
         Self::ModelUnavailable,
         Self::RerankSkipped,
@@ -84,6 +86,7 @@ impl WarningCode {
         Self::FilesMissing,
         Self::ScanIncomplete,
         Self::IndexRecovering,
+        Self::NodeLags,
     ];
 
     /// Returns the stable snake_case name used in answers.
@@ -107,6 +110,7 @@ impl WarningCode {
             Self::FilesMissing => "files_missing",
             Self::ScanIncomplete => "scan_incomplete",
             Self::IndexRecovering => "index_recovering",
+            Self::NodeLags => "node_lags",
         }
     }
 }

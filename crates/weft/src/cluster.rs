@@ -197,14 +197,18 @@ pub(crate) struct NodeLine {
     pub(crate) version: String,
     pub(crate) generation: u64,
     pub(crate) lag: u64,
+    pub(crate) lag_seconds: u64,
     pub(crate) seconds_since_report: u64,
+    /// Reason why it does not serve.
+    pub(crate) problem: Option<String>,
 }
 
 impl From<NodeStatus> for NodeLine {
     fn from(status: NodeStatus) -> Self {
-        let NodeStatus { report, seconds_since, lag } = status;
+        let NodeStatus { report, seconds_since, lag, lag_seconds, problem } = status;
         let weft_cluster::NodeReport { id, address, version, generation, digest: _ } = report;
-        Self { id, address, version, generation, lag, seconds_since_report: seconds_since }
+        let seconds_since_report = seconds_since;
+        Self { id, address, version, generation, lag, lag_seconds, seconds_since_report, problem }
     }
 }
 

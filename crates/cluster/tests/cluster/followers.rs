@@ -134,12 +134,7 @@ impl TestNode {
             generation: 0,
             digest: 0,
         };
-        let reader = indexer.reader();
-        let state = move || {
-            let snapshot = reader.snapshot();
-            (snapshot.generation, snapshot.notes.total().digest)
-        };
-        let node = NodeThreads::start(notes, Some(embedder), report, state).unwrap();
+        let node = NodeThreads::start(notes, Some(embedder), report, &indexer).unwrap();
         Self { indexer, _node: node }
     }
 

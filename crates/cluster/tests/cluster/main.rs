@@ -4,6 +4,7 @@
 
 mod checkpoints;
 mod commits;
+mod digests;
 mod exports;
 mod followers;
 mod graphs;

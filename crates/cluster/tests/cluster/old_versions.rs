@@ -120,7 +120,7 @@ fn node_below_the_floor_compares_everything() {
     let node = TestNode::start(&server, "a", folder.path(), &n_texts);
     node.settle();
     drop(node);
-    notes.drop_node("a").unwrap();
+    assert_eq!(notes.nodes().unwrap(), [], "a node that stops leaves");
     remove(&notes, "moss.md");
     put(&notes, "fern.md", "# Fern\nfrond");
     let lease = notes.removal_lease("b").unwrap().unwrap();

@@ -330,18 +330,38 @@ pub struct ClusterSettings {
     pub poll_ms: u64,
     /// Folder of checkpoints, from which a node without an index starts; unset to read the whole log.
     pub bootstrap: Option<PathBuf>,
+    /// Age in milliseconds of the served state above which answers carry a warning, and above which a node that knows newer commits reports NOT_SERVING.
+    pub max_lag_ms: u64,
+    /// Time in hours for which versions of notes are kept after the commit that replaces them.
+    pub keep_versions_hours: u64,
 }
 
 impl Default for ClusterSettings {
     fn default() -> Self {
-        Self { collection: None, postgres: None, node: None, poll_ms: 50, bootstrap: None }
+        Self {
+            collection: None,
+            postgres: None,
+            node: None,
+            poll_ms: 50,
+            bootstrap: None,
+            max_lag_ms: 10_000,
+            keep_versions_hours: 7 * 24,
+        }
     }
 }
 
 impl ClusterSettings {
     /// Returns the invalid values.
     fn problems(&self) -> Problems {
-        let Self { collection, postgres, node, poll_ms, bootstrap } = self;
+        let Self {
+            collection,
+            postgres,
+            node,
+            poll_ms,
+            bootstrap,
+            max_lag_ms,
+            keep_versions_hours,
+        } = self;
         let mut problems = Problems::default();
         let has_database = collection.is_none() || postgres.is_some();
         let reason = "cluster.collection requires a file with the connection string of PostgreSQL";
@@ -352,6 +372,8 @@ impl ClusterSettings {
         let is_folder = bootstrap.as_ref().is_none_or(|it| !it.to_string_lossy().contains("://"));
         let reason = "must be a folder; mount a bucket of an object store as one";
         problems.check(is_folder, "bootstrap", reason);
+        problems.within("max_lag_ms", *max_lag_ms, 100..=3_600_000);
+        problems.within("keep_versions_hours", *keep_versions_hours, 1..=1_000_000);
         problems
     }
 }

@@ -38,7 +38,8 @@ impl AdminService for Services {
         &self,
         _request: Request<wire::StatusRequest>,
     ) -> Result<Response<wire::StatusResponse>, Status> {
-        let vaults = self.vaults()?;
+        // The progress of a node that catches up is shown before it answers anything else.
+        let vaults = self.vaults_if_open().ok_or_else(status::opening)?;
         let reranker = vaults.engine().reranker();
         let server = self.0.server.get();
         Ok(Response::new(convert::admin::status_response(vaults.status(), reranker, server)))

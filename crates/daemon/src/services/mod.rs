@@ -34,6 +34,7 @@ use weft_proto::noteweft::v1::search_service_server::SearchServiceServer;
 
 use self::requested_state::RequestedState;
 use crate::access::Credentials;
+use crate::cluster_node::NodeHealth;
 use crate::config::ServerSettings;
 use crate::metrics::QueueLoad;
 use crate::net::ConnectionTable;
@@ -147,7 +148,7 @@ impl Services {
         self.0.initial_scan.store(goes_on, Ordering::Relaxed);
     }
 
-    /// Returns the warning about unscanned files for a request over the newest state.
+    /// Returns the warning about unscanned files, or about commits that this node lacks, for a request over the newest state.
     ///
     /// A request for a given generation gets none: the scan may be complete by then.
     fn unread_files_warning(&self, state: RequestedState) -> Option<Warning> {
@@ -158,7 +159,8 @@ impl Services {
             || self.vaults_if_open().is_some_and(|vaults| vaults.indexer().is_recovering());
         let unread = self.initial_scan_warning().ok().flatten();
         let recovering = || Warning::new(WarningCode::IndexRecovering, RECOVERING);
-        unread.or_else(|| is_recovering().then(recovering))
+        let lag = || Some(Warning::new(WarningCode::NodeLags, self.node_health()?.lag_warning()?));
+        unread.or_else(|| is_recovering().then(recovering)).or_else(lag)
     }
 
     /// Returns a warning with the progress of the first scan, if it is running; fails with UNAVAILABLE if nothing is indexed yet.
@@ -233,6 +235,11 @@ impl Services {
         Some(self.vaults_if_open()?.status())
     }
 
+    /// Returns the state towards the collection, if this is one of its nodes.
+    pub(crate) fn node_health(&self) -> Option<NodeHealth> {
+        self.vaults_if_open()?.node_health()
+    }
+
     /// Returns the vaults, if they are open.
     pub(crate) fn vaults_if_open(&self) -> Option<Arc<Vaults>> {
         self.slot().clone()
@@ -242,8 +249,14 @@ impl Services {
         self.0.vaults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the vaults; fails with UNAVAILABLE until they are open, and until a node is current.
     fn vaults(&self) -> Result<Arc<Vaults>, Status> {
-        self.vaults_if_open().ok_or_else(status::opening)
+        let vaults = self.vaults_if_open().ok_or_else(status::opening)?;
+        if vaults.is_catching_up() {
+            let IndexStatus { n_files_done, n_files_total, .. } = vaults.status();
+            return Err(status::catching_up(n_files_done, n_files_total));
+        }
+        Ok(vaults)
     }
 
     /// Returns when a response must be ready: a little before the client's `grpc-timeout`, or after the configured timeout if that is shorter.

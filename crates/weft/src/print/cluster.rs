@@ -75,10 +75,24 @@ pub(crate) fn nodes(nodes: &[NodeLine]) -> String {
             .to_owned();
     }
     let mut out = String::new();
-    for NodeLine { id, address, version, generation, lag, seconds_since_report } in nodes {
+    for node in nodes {
+        let NodeLine {
+            id,
+            address,
+            version,
+            generation,
+            lag,
+            lag_seconds,
+            seconds_since_report,
+            problem,
+        } = node;
+        let age = match lag {
+            0 => String::new(),
+            _ => format!(" and {}", duration(*lag_seconds)),
+        };
         let _ = writeln!(
             out,
-            "{}  {}  generation {generation}, {} behind{}",
+            "{}  {}  generation {generation}, {}{age} behind{}",
             paint(FAINT_TITLE, &padded(&harmless(id), 16)),
             padded(&harmless(address), 21),
             counted(*lag, "commit", "commits"),
@@ -91,6 +105,9 @@ pub(crate) fn nodes(nodes: &[NodeLine]) -> String {
                 )
             ),
         );
+        if let Some(problem) = problem {
+            let _ = writeln!(out, "  does not serve: {}", harmless(problem));
+        }
     }
     out
 }

@@ -38,8 +38,12 @@ impl DetachedNode {
 
     /// Ends the process as a power cut would.
     fn kill(&self) {
-        let killed = std::process::Command::new("kill").args(["-9", &self.process]).status();
-        assert!(killed.is_ok_and(|status| status.success()), "kill {}", self.process);
+        self.signal("-9");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = std::process::Command::new("kill").args([signal, &self.process]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {}", self.process);
     }
 }
 
@@ -51,7 +55,7 @@ impl Drop for DetachedNode {
 
 #[test]
 fn nodes_of_a_collection_answer_and_write_alike() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(mut server) = Postgres::start() else { return };
     let (home, dsn) = (tempfile::tempdir().unwrap(), server.dsn_file());
     let collection = ["--collection", "team", "--postgres", dsn.to_str().unwrap()];
     let (example, pulled) = (example(), home.path().join("pulled"));
@@ -72,7 +76,8 @@ fn nodes_of_a_collection_answer_and_write_alike() {
 
     let start = |name: &str| {
         let id = format!("cluster.node={name}");
-        let arguments = [&collection[..], &["--set", &id]].concat();
+        let arguments =
+            [&collection[..], &["--set", &id, "--set", "cluster.max_lag_ms=1000"]].concat();
         DetachedNode::start(home.path().join(name), &arguments)
     };
     let mut nodes = ["a", "b", "c"].map(start);
@@ -122,8 +127,39 @@ fn nodes_of_a_collection_answer_and_write_alike() {
     let other = run(&home.path().join("d"), &[&set[..], &collection].concat());
     let said = text(&other.stderr);
     assert!(!other.status.success() && said.contains("search.snippets"), "{said}");
+
+    // Without the database, a node serves what it has and says how old that is.
+    let lags = || nodes[2].json(&["search", "tide"])["warnings"].to_string().contains("node_lags");
+    assert!(!lags());
+    server.kill();
+    let end = Instant::now() + Duration::from_secs(60);
+    while !lags() {
+        assert!(Instant::now() < end, "no warning");
+    }
+    let notices = nodes[2].json(&["status"])["notices"].to_string();
+    assert!(notices.contains("has not reached PostgreSQL"), "{notices}");
+    server.resume();
+    while lags() {
+        assert!(Instant::now() < end, "the warning remains");
+    }
+
+    // A node that gets SIGTERM leaves the list of nodes; one that is killed stays until it is dropped.
+    let ids = || {
+        let listed = on_collection(&["cluster", "nodes"], 0);
+        let ids = listed.as_array().unwrap().iter();
+        ids.map(|node| node["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    nodes[0].signal("-TERM");
+    nodes[1].kill();
+    let end = Instant::now() + Duration::from_secs(60);
+    while ids() != ["b", "c"] {
+        assert!(Instant::now() < end, "{:?}", ids());
+    }
     drop(nodes);
+    assert_eq!(ids(), ["b"]);
     on_collection(&["cluster", "drop-node", "b"], 0);
+    let status = on_collection(&["cluster", "status"], 0);
+    assert_eq!((&status["floor"], &status["removed_version_count"]), (&0.into(), &0.into()));
     on_collection(&["cluster", "erase", "--confirm", "other"], 2);
     on_collection(&["cluster", "erase", "--confirm", "team"], 0);
     on_collection(&["cluster", "status"], 2);
