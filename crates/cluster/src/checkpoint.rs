@@ -50,7 +50,7 @@ impl CheckpointWriter {
         let partial = base.join(format!("{PARTIAL}{}", lease.epoch));
         let writer = Self { collection: collection.clone(), lease, base, partial };
         fs::create_dir_all(&writer.base).map_err(failed(&writer.base))?;
-        // Nobody else writes, so these are what interrupted processes left.
+        // No other process writes, so interrupted ones left these.
         for name in names(&writer.base)?.iter().filter(|name| name.starts_with(PARTIAL)) {
             let path = writer.base.join(name);
             fs::remove_dir_all(&path).map_err(failed(&path))?;

@@ -48,7 +48,7 @@ const VECTORS_AT_ONCE: usize = 1000;
 
 /// Description of an export.
 #[derive(Debug, Serialize, Deserialize)]
-struct Manifest {
+struct ExportManifest {
     format: u32,
     collection: String,
     generation: u64,
@@ -98,7 +98,8 @@ impl Collection {
         let mut report = ExportReport { generation, ..ExportReport::default() };
         let (collection, vaults) = (self.name().to_owned(), BTreeMap::new());
         let vectors = BTreeMap::new();
-        let mut manifest = Manifest { format: FORMAT, collection, generation, vaults, vectors };
+        let mut manifest =
+            ExportManifest { format: FORMAT, collection, generation, vaults, vectors };
         for vault in self.vaults(generation)? {
             check_name("vault", &vault)?;
             let notes = folder.join(NOTES_FOLDER).join(&vault);
@@ -311,7 +312,7 @@ impl<'c> VectorImport<'c> {
     }
 }
 
-fn manifest(folder: &Path) -> Result<Manifest, TransferError> {
+fn manifest(folder: &Path) -> Result<ExportManifest, TransferError> {
     let path = folder.join(MANIFEST_FILE);
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
@@ -320,7 +321,7 @@ fn manifest(folder: &Path) -> Result<Manifest, TransferError> {
         }
         Err(source) => return Err(ScanError::Read { path, source }.into()),
     };
-    let manifest: Manifest = serde_json::from_slice(&bytes)
+    let manifest: ExportManifest = serde_json::from_slice(&bytes)
         .map_err(|error| not_an_export(folder, format!("{MANIFEST_FILE}: {error}")))?;
     if manifest.format > FORMAT {
         let reason = format!(
