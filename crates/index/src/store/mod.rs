@@ -21,6 +21,7 @@
 mod backup;
 mod calibration_sample;
 mod checkpoint;
+mod embedding_files;
 mod embedding_store;
 mod number_file;
 mod shared_graph;
@@ -231,7 +232,7 @@ fn remove_misplaced(disk: &Disk, root: &Path) -> Result<(), StoreError> {
     for path in files.iter().filter(|path| path.is_dir()) {
         disk.remove_folder(path).map_err(StoreError::io("remove", path))?;
     }
-    let vectors = root.join(embedding_store::FOLDER);
+    let vectors = root.join(embedding_files::FOLDER);
     if vectors.is_file() {
         disk.remove_file(&vectors).map_err(StoreError::io("remove", &vectors))?;
     }
@@ -307,7 +308,7 @@ impl Store {
         let store = Self { root: root.to_owned(), disk: disk.clone(), lock, address, issued };
         // A file that cannot be removed takes space but does no harm.
         let folders = [root.to_owned(), store.keyword_folder()].into_iter();
-        let _ = store.remove_unfinished(folders.chain(embedding_store::folders(root)));
+        let _ = store.remove_unfinished(folders.chain(embedding_files::folders(root)));
         Ok(store)
     }
 
@@ -334,7 +335,7 @@ impl Store {
     /// Removes everything from disk that the checkpoint of `generation` and the vectors of `models` do not need: other generations, other models' vectors, unfinished files.
     pub fn compact(&self, generation: u64, models: &[&ModelIdentity]) -> Result<(), StoreError> {
         self.checkpoints().keep(generation, 1)?;
-        embedding_store::keep(&self.disk, &self.root, models)?;
+        embedding_files::keep(&self.disk, &self.root, models)?;
         // Excludes the keyword index: background merges there may still finish their files.
         self.remove_unfinished([self.root.clone()])
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use weft_model::{NoteId, TextHash};
 
 use super::StoreError;
-use super::embedding_store::checksum;
+use super::embedding_files::checksum;
 use crate::disk::Disk;
 use crate::vector::{FrozenGraph, RowId, VectorIndex, VectorWriter};
 
@@ -52,7 +52,7 @@ impl SharedGraph {
     }
 }
 
-/// What a shared graph is built from: the vectors of the texts that chunks have in one state of an index.
+/// Source of a shared graph: the vectors of the texts that chunks have in one state of an index.
 #[derive(Debug)]
 pub struct SharedGraphSource {
     pub(super) index: VectorIndex,
