@@ -12,7 +12,8 @@ use super::index_schema::SchemaFields;
 use super::keyword_error::{IndexLocation, KeywordError};
 use super::language::Language;
 use super::score_buffers::ScoreBuffers;
-use super::segment_reader::{PostingList, Segment, hash};
+use super::segment_reader::{PostingList, Segment};
+use super::term_hash::hash;
 use crate::truncated_maps::TruncatedFile;
 
 /// Maximum number of terms of one note considered by [`KeywordReader::rare_terms`]. Longer notes contribute their most frequent ones.

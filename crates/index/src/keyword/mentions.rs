@@ -13,7 +13,7 @@ use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
 use super::name_filter::NameHash;
-use super::segment_reader::hash;
+use super::term_hash::hash;
 
 /// Maximum number of words of a query searched for names; further words are ignored.
 const MAX_QUERY_WORDS: usize = 128;

@@ -42,6 +42,7 @@ mod segment_reader;
 mod stopwords;
 mod term_buffer;
 mod term_frequencies;
+mod term_hash;
 mod term_list;
 mod term_matcher;
 mod token_cache;

@@ -1,6 +1,6 @@
 //! Name filter: tells for almost every run of words that it is not a name, so that the names in a long text are found without looking up each run.
 
-use super::segment_reader::hash;
+use super::term_hash::hash;
 
 /// Bits for each name: one run of words in sixteen or fewer passes by chance.
 const BITS_PER_NAME: usize = 16;

@@ -1,7 +1,7 @@
 //! Segment reader: one segment of the index with the data ranking needs: lengths, note slots, and document frequencies of live notes.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use tantivy::columnar::Column;
@@ -17,19 +17,13 @@ use super::keyword_error::{IndexLocation, KeywordError};
 use super::language::Language;
 use super::name_filter::NameFilter;
 use super::passage_list::PassageList;
+use super::term_hash::hash;
 use super::term_list::{ListedTerm, read_term_list};
 
 /// Document frequency of each term, by the term's [`hash`].
 ///
 /// Two terms in a million notes share a hash with a probability of one in thirty million; their counts are then added.
 pub(super) type TermCounts = HashMap<u64, u32, BuildHasherDefault<IdentityHasher>>;
-
-/// Hashes a term. Stable within a process, never persisted.
-pub(super) fn hash(term: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(term);
-    hasher.finish()
-}
 
 /// Hasher for keys that are hashes already.
 #[derive(Default)]

@@ -824,7 +824,7 @@ fn large_filter_is_applied_during_the_search() {
 fn skipping_posting_lists_keeps_the_exact_top_k() {
     let words = [("fern", 80), ("moss", 20), ("bark", 4), ("heath", 1)];
     let body = |note: u64| {
-        let drawn = |what: &str| segment_reader::hash(format!("{note} {what}").as_bytes());
+        let drawn = |what: &str| term_hash::hash(format!("{note} {what}").as_bytes());
         let mut body = "shade ".repeat(usize::try_from(drawn("") % 20).unwrap());
         for (word, percent) in words {
             if drawn(word) % 100 < percent {
