@@ -1,4 +1,4 @@
-//! Questions about the condition of a vault: each answer of a generation that nobody has asked before.
+//! Questions about the condition of a vault: each is the first of its kind on a generation.
 //!
 //! An engine of its own answers each request, because passes over all texts are cached per generation.
 

@@ -160,7 +160,7 @@ pub(crate) async fn ask(
 
 /// Sends a request with the value of an `authorization` header, as [`ask`] does without one.
 pub(crate) async fn ask_with(
-    channel: &Channel,
+    channel: &TestChannel,
     call: &Rpc,
     bytes: Vec<u8>,
     authorization: Option<&str>,

@@ -61,7 +61,7 @@ fn create_collections(server: &Postgres, folder: &Path) -> Result<[String; 2], F
     database.migrate()?;
     let mut files = Vec::new();
     for name in COLLECTIONS {
-        server.query("postgres", &format!("create role {name} login"))?;
+        server.query(&format!("create role {name} login"));
         let collection = Collection::create(&database, name, &["notes"])?;
         collection.bind_role(name)?;
         let notes = [NOTE, "other"].map(|note| {

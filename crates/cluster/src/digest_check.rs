@@ -15,7 +15,7 @@ const COMPARE_EVERY: Duration = Duration::from_secs(60);
 /// Number of rebuilds after which a node that is wrong again stays out.
 const MAX_REBUILDS: u32 = 1;
 
-/// Whether the notes of a node are those of the log and of the other nodes.
+/// Agreement of the notes of a node with those of the log and of the other nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Agreement {
     /// No serving node has other notes under the same number.

@@ -35,12 +35,12 @@ const END: Duration = Duration::from_secs(2);
 /// Time after which a job returns to the queue, in seconds: enough for the slowest model to embed a batch.
 const JOB_SECONDS: u32 = 300;
 
-/// What the threads of a node know of its collection.
+/// State of a collection, as the threads of a node know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeState {
     /// Number of texts that wait for a vector, as last counted.
     pub n_jobs: u64,
-    /// Whether its notes are those of the other nodes and of the log.
+    /// Agreement of its notes with those of the other nodes and of the log.
     pub agreement: Agreement,
 }
 

@@ -126,7 +126,7 @@ pub fn link(remainder: f64, direction: LinkDirection, degree: u32) -> f64 {
     explicit(remainder, direction, degree)
 }
 
-/// Returns the strength of a name that occurs in the text of a hit and that is as `telling` as that, in `0.0..1.0`: a link that nobody wrote.
+/// Returns the strength of a name that occurs in the text of a hit and that is as `telling` as that, in `0.0..1.0`: a link that was not written.
 ///
 /// `min(0.95, 2·min(1, 0.4 + remainder)·telling / log₂(2 + n_named))`, with the number of other names in the text and of notes and sections with this name: a text that names much, or a name of many, means little.
 #[must_use]

@@ -109,7 +109,10 @@ fn new_node_starts_from_a_checkpoint() {
         let address = format!("127.0.0.1:{}", free_port());
         let store = home.join(name);
         let store = store.to_str().unwrap();
-        let serve = ["serve", "--addr", &address, "--store", store, "--set", &bootstrap];
+        let log = ["--set", "log.filter=info"];
+        let serve =
+            [&["serve", "--addr", &address, "--store", store, "--set", &bootstrap][..], &log]
+                .concat();
         let mut node = command(home, &[&serve[..], &team].concat());
         let log = fs::File::create(home.join(format!("{name}.log"))).unwrap();
         let node = Ended(node.stdout(Stdio::null()).stderr(log).spawn().unwrap());
@@ -121,7 +124,7 @@ fn new_node_starts_from_a_checkpoint() {
     };
     let (_first, first) = start("first");
     let write =
-        [&["cluster", "checkpoint", "--addr", &first, "--set", &bootstrap][..], &team].concat();
+        [&["cluster", "checkpoint", place.to_str().unwrap(), "--addr", &first][..], &team].concat();
     let written = json(home, &write);
     let folder = Path::new(written["folder"].as_str().unwrap());
     assert!(folder.starts_with(&place) && folder.join("backup.rmp").exists(), "{written}");
@@ -151,7 +154,8 @@ fn new_node_starts_from_a_checkpoint() {
     }
     let refused = run(
         home,
-        &[&["cluster", "checkpoint", "--addr", &address, "--set", &bootstrap][..], &team].concat(),
+        &[&["cluster", "checkpoint", place.to_str().unwrap(), "--addr", &address][..], &team]
+            .concat(),
     );
     let said = text(&refused.stderr);
     assert!(!refused.status.success() && said.contains("does not serve"), "{said}");
