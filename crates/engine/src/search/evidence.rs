@@ -19,9 +19,6 @@ use crate::analyzer_pool::AnalyzerPool;
 /// Share of the remainder that a passage counts as answering because it holds the link that connects its note with a hit.
 const LINK_EVIDENCE: f64 = 0.5;
 
-/// Share of its distance to a neighbor with more evidence that a passage gains if both are in one section: half of an explanation seldom answers.
-const NEIGHBOR_SHARE: f64 = 0.5;
-
 /// Evidence of the passage with which a note begins, if there is no query.
 const LEAD_EVIDENCE: f64 = 1.0;
 
@@ -39,7 +36,6 @@ impl PreparedQuery<'_> {
     ///
     /// The evidence of a passage is its similarity: its keyword score and the score of the chunk around it, raised by the name of its note.
     /// A connection raises it by what the passage adds to the hit that the connection starts from: an answer to words that the hit leaves unanswered, or the link itself.
-    /// Finally, a passage gains from its neighbors in the same section.
     pub(super) fn evidence(
         &self,
         notes: &[NoteId],
@@ -75,9 +71,6 @@ impl PreparedQuery<'_> {
                     };
                     *evidence += bridge::closed_gap(strength, hit, *evidence);
                 }
-            }
-            if let Some(entry) = self.snapshot.notes.entry(*id) {
-                raise_neighbors(entry, passages, &mut evidence);
             }
             let with_words = passages.iter().zip(evidence).filter(|(scored, _)| scored.has_words);
             let passage = |(scored, evidence): (&ScoredPassage, f64)| CandidatePassage {
@@ -235,27 +228,6 @@ fn linked_sections(snapshot: &Snapshot, id: NoteId, entry: &NoteEntry) -> Vec<(S
         }
     }
     sections
-}
-
-/// Raises the evidence of passages next to better ones under the same heading. The title is the name of the note, not the heading of a section.
-fn raise_neighbors(entry: &NoteEntry, passages: &[ScoredPassage], evidence: &mut [f64]) {
-    let headings = &entry.note.headings;
-    let heading = |passage: usize| {
-        let start = passages[passage].span.start;
-        let at = headings.binary_search_by_key(&start, |heading| heading.span.start).ok()?;
-        Some(&headings[at])
-    };
-    let own = evidence.to_vec();
-    for (at, passage) in passages.iter().enumerate().skip(1) {
-        let above = passage.above.and_then(heading);
-        let is_in_section = above.is_some_and(|heading| heading.text != entry.note.title);
-        if is_in_section && heading(at).is_none() {
-            for (raised, neighbor) in [(at - 1, at), (at, at - 1)] {
-                let gain = bridge::closed_gap(NEIGHBOR_SHARE, own[neighbor], own[raised]);
-                evidence[raised] = evidence[raised].max(own[raised] + gain);
-            }
-        }
-    }
 }
 
 /// True if the passage at position `at` is in the section that begins with passage `first`.

@@ -506,30 +506,6 @@ fn best_chunk_is_shown_without_a_match() {
 }
 
 #[test]
-fn passage_gains_from_its_neighbor_in_the_same_section() {
-    let rest = "It is about something else that takes a few more words to say. ".repeat(6);
-    let text = format!(
-        "=== a.md\n# A\n\nNothing. {rest}\n\n## Care\n\nFerns need shade. {rest}\n\nWater comes next. {rest}\n\nSoil comes last. {rest}\n\n## Other\n\nStones need nothing. {rest}\n\nSand, too. {rest}\n"
-    );
-    let vault = Vault::new(&text);
-    let request = ContextRequest {
-        query: "ferns".into(),
-        mode: SearchMode::Keyword,
-        packing: Some(PackingProfile::Evidence),
-        explain: true,
-        ..request()
-    };
-    let reports = vault.engine.context(&request).unwrap().summary.passages;
-    let best = reports.iter().map(|report| report.evidence).fold(0.0, f64::max);
-    let shares: Vec<f64> = reports.iter().map(|report| report.evidence / best).collect();
-    let expected = [0.0, 1.0, 0.5, 0.0, 0.0, 0.0];
-    assert_eq!(shares.len(), expected.len(), "{reports:?}");
-    for (share, expected) in shares.iter().zip(expected) {
-        assert!((share - expected).abs() < 1e-9, "{shares:?}");
-    }
-}
-
-#[test]
 fn streamed_pieces_equal_the_answer() {
     let vault = Vault::new(PLANTS);
     for estimator in ["chars", "bytes"] {
