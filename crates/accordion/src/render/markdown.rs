@@ -68,8 +68,9 @@ pub(super) fn passages(
     let (title, origin) = frames.fitted(label, FIXED_CHARS);
     let uri = link_destination(label.uri);
     let (mut text, source) = match frames.citations {
-        Citations::Inline if label.is_named_by_uri() => {
-            (format!("## {}", inline(label.uri)), String::new())
+        // A uri with escapes in it could not be copied.
+        Citations::Inline if label.is_named_by_uri() && inline(label.uri) == label.uri => {
+            (format!("## {}", label.uri), String::new())
         }
         Citations::Inline => (format!("## [{}]({uri})", inline(&title)), String::new()),
         Citations::List => {

@@ -219,7 +219,7 @@ fn title_that_ends_the_uri_is_not_repeated() {
     for (uri, title, expected) in [
         ("a fern", "a fern", "## a fern"),
         ("garden/a fern", "a fern", "## garden/a fern"),
-        ("garden/a *fern*", "a *fern*", r"## garden/a \*fern\*"),
+        ("garden/a *fern*", "a *fern*", r"## [a \*fern\*](<garden/a *fern*>)"),
         ("garden/a fern", "A fern", "## [A fern](<garden/a fern>)"),
         ("garden/fern", "n", "## [n](garden/fern)"),
         ("garden/fern", "", "## [](garden/fern)"),

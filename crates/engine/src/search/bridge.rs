@@ -445,7 +445,7 @@ fn kinships(
     Ok(SharedWords { terms, telling, stats, ..SharedWords::default() })
 }
 
-/// Adds every note that `passage` of `seed_id`, or its whole text, names; returns the sections that it names.
+/// Adds every note that `passage` of `seed_id` names, or its text if that is one passage; returns the sections that it names.
 fn named(
     query: &PreparedQuery<'_>,
     seed_id: NoteId,
@@ -454,6 +454,9 @@ fn named(
     joints: &mut NoteMap<Joint>,
 ) -> Result<NoteMap<Vec<(usize, Name)>>, EngineError> {
     let mut named_sections: NoteMap<Vec<(usize, Name)>> = NoteMap::default();
+    if passage.is_none() && query.snapshot.keyword.n_passages(seed_id) > 1 {
+        return Ok(named_sections);
+    }
     let mut found = query.named_in(seed_id, passage.map(|passage| passage.span), analyzers)?;
     for named in &mut found {
         named.notes.retain(|id| *id != seed_id && query.passes(*id));
