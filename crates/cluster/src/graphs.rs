@@ -218,7 +218,7 @@ impl Collection {
                 scope,
                 move || {
                     while stopped.recv_timeout(RENEWAL) == Err(RecvTimeoutError::Timeout) {
-                        // Whether the lease is still held is decided by the commit.
+                        // The commit decides if the lease is still held.
                         let _ = self.renew_lease(lease, LEASE_SECONDS);
                     }
                 },

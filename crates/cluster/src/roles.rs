@@ -15,7 +15,7 @@ const RIGHTS: [(&str, &str); 13] = [
     ),
     ("commit", "select, insert, delete"),
     ("graph", "select, insert"),
-    ("graph_chunk", "select, insert, delete"),
+    ("graph_chunk", "select, insert, update, delete"),
     ("job", "select, insert, update, delete"),
     ("lease", "select, insert, update"),
     ("migration", "select"),
