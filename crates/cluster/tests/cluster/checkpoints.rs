@@ -14,7 +14,7 @@ use weft_index::embedder::Embedder;
 use weft_indexer::{IndexSettings, Indexer, VaultHome};
 
 use crate::followers::{Words, answers};
-use crate::{collection, connect};
+use crate::{collection, connect_as};
 
 fn follower(notes: &Collection, store: &Path) -> Indexer {
     let home = CollectionHome::new(notes.clone(), Duration::from_millis(5));
@@ -109,7 +109,7 @@ fn new_node_starts_from_the_newest_intact_checkpoint() {
         .collect();
     names.sort();
     assert_eq!(names, [second.to_string(), third.to_string()]);
-    let other = Collection::create(&connect(&server), "other", &["notes"]).unwrap();
+    let other = Collection::create(&connect_as(&server, "postgres"), "other", &["notes"]).unwrap();
     assert_eq!(other.restore_checkpoint(&place, &at("fifth")).unwrap(), None);
 }
 

@@ -13,7 +13,7 @@ use weft_model::TextHash;
 
 use crate::followers::{Words, answers};
 use crate::transfers::{files, options};
-use crate::{collection, connect, model};
+use crate::{collection, connect_as, model};
 
 fn change(vault: &str, path: &str, bytes: &[u8], modified_ns: i64) -> FileChange {
     let put = FileChange::put(vault, path, bytes.to_vec());
@@ -55,7 +55,7 @@ fn import_of_an_export_is_equal() {
     let gone = FileChange::put("notes", "gone.md", Vec::new());
     let gone = FileChange { content: weft_cluster::NewContent::Removed, ..gone };
     notes.commit(&Commit::of(vec![gone])).unwrap();
-    Collection::create(&connect(&server), "team", &["nothing"]).unwrap();
+    Collection::create(&connect_as(&server, "postgres"), "team", &["nothing"]).unwrap();
     let vectors: Vec<(TextHash, Vec<f32>)> =
         (0..2500).map(|n| (TextHash(n), vec![n as f32, -0.5])).collect();
     notes.store_vectors(&model("a"), &vectors).unwrap();
@@ -68,7 +68,7 @@ fn import_of_an_export_is_equal() {
     assert!(matches!(refused, Err(TransferError::NotEmpty { .. })), "{refused:?}");
     assert_eq!(files(&first.join("notes/notes")).len(), 2, "push and people can read it");
 
-    let copy = Collection::create(&connect(&server), "copy", &[]).unwrap();
+    let copy = Collection::create(&connect_as(&server, "postgres"), "copy", &[]).unwrap();
     let imported = copy.import(&first, &options()).unwrap();
     assert_eq!((imported.n_changed, imported.n_vectors), (4, 2501));
     assert_eq!((imported.n_new_vectors, imported.n_damaged), (2501, 0));
@@ -116,7 +116,8 @@ fn incomplete_export_changes_nothing() {
         let folder = home.path().join(at.to_string());
         notes.export(&folder).unwrap();
         damage(&folder);
-        let copy = Collection::create(&connect(&server), &format!("copy{at}"), &[]).unwrap();
+        let copy = Collection::create(&connect_as(&server, "postgres"), &format!("copy{at}"), &[])
+            .unwrap();
         let refused = copy.import(&folder, &options());
         assert!(refused.is_err(), "{name}: {refused:?}");
         assert_eq!(copy.head().unwrap(), 0, "{name}");
@@ -127,7 +128,7 @@ fn incomplete_export_changes_nothing() {
     let mut flipped = fs::read(&path).unwrap();
     *flipped.last_mut().unwrap() ^= 1;
     fs::write(&path, flipped).unwrap();
-    let copy = Collection::create(&connect(&server), "copy", &[]).unwrap();
+    let copy = Collection::create(&connect_as(&server, "postgres"), "copy", &[]).unwrap();
     let imported = copy.import(&folder, &options()).unwrap();
     assert_eq!((imported.n_vectors, imported.n_damaged), (0, 1), "it is embedded again");
 }

@@ -349,7 +349,7 @@ fn context_output_serves_terminals_pipes_and_programs() {
     let ask = ["leap second", "--budget-chars", "3000"];
     let (out, _) = run(&ask);
     assert!(
-        out.starts_with("## [Leap second]") && out.contains("of 3,000 characters used"),
+        out.starts_with("## Agreed Time/Leap second\n") && out.contains("of 3,000 characters used"),
         "{out}"
     );
 

@@ -117,7 +117,8 @@ fn new_node_starts_from_a_checkpoint() {
         let log = fs::File::create(home.join(format!("{name}.log"))).unwrap();
         let node = Ended(node.stdout(Stdio::null()).stderr(log).spawn().unwrap());
         let end = Instant::now() + LONG;
-        while !run(home, &["status", "--addr", &address]).status.success() {
+        // Until it has read the collection, it only reports its progress.
+        while !run(home, &["list", "--addr", &address]).status.success() {
             assert!(Instant::now() < end, "the node {name} does not answer");
         }
         (node, address)
