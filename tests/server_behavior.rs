@@ -14,7 +14,7 @@ use weft_daemon::config::Settings;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{ListNotesRequest, PutNoteRequest, SearchRequest, SearchResponse};
-use weft_tests::{Failure, TestDaemon, example, served};
+use weft_tests::{Failure, TestDaemon, example, is_skipped_over, served};
 
 const NO_MODEL: (&str, &str) = ("embedding.model", "none");
 
@@ -104,6 +104,9 @@ async fn responses_meet_their_deadline_or_fail() -> Result<(), Failure> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rate_limit_returns_retry_info() -> Result<(), Failure> {
+    if is_skipped_over(1, "each node counts the requests that it gets") {
+        return Ok(());
+    }
     let settings = [NO_MODEL, ("access.requests_per_second", "3")];
     let daemon = TestDaemon::start(&example(), &settings).await?;
     let channel = daemon.channel().await?;

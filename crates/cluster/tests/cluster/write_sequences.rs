@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use tempfile::TempDir;
-use weft_cluster::{Collection, Database, PushOptions};
+use weft_cluster::{Collection, Database, NodeReport, PushOptions};
 use weft_engine::context::{ContextBudget, ContextRequest, LimitOverrides, Order, Rendering};
 use weft_engine::{
     DisabledSignals, Engine, EngineSettings, Filter, ListRequest, SearchMode, SearchRequest,
@@ -161,6 +161,10 @@ impl<'s> TestCluster<'s> {
         let KillableNode { id, node, .. } = self.nodes.remove(at);
         self.log(format_args!("kill {id} at its disk operation {n_operations} of this write"));
         drop(node);
+        // It could not say goodbye: it is still in the list, with its texts.
+        let (address, version) = (String::new(), String::new());
+        let report = NodeReport { id: id.clone(), address, version, generation: 0, digest: 0 };
+        self.notes.report_node(&report).unwrap();
         let n_taken = 1 + u32::try_from(self.random.below(3)).unwrap();
         self.notes.take_jobs(&self.model(), &id, n_taken, HELD_SECONDS).unwrap();
         id
