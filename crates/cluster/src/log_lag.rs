@@ -99,7 +99,7 @@ mod tests {
         let mut unreached = SeenHeads::new(start);
         let lag = unreached.lag(5, at(2));
         assert_eq!((lag.n_commits, lag.age), (0, Duration::from_secs(2)));
-        assert!(!lag.is_behind(Duration::ZERO), "nobody knows newer commits");
+        assert!(!lag.is_behind(Duration::ZERO), "no newer commits are known");
     }
 
     #[test]

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn node_serves_while_nobody_knows_better() {
+    fn node_serves_until_it_lags_or_differs() {
         let (agrees, wrong) = (Agreement::Agrees, Agreement::Wrong);
         let others = Agreement::Disagrees(vec!["b".to_owned()]);
         let cases = [

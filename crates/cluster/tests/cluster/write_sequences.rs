@@ -161,7 +161,7 @@ impl<'s> TestCluster<'s> {
         let KillableNode { id, node, .. } = self.nodes.remove(at);
         self.log(format_args!("kill {id} at its disk operation {n_operations} of this write"));
         drop(node);
-        // It could not say goodbye: it is still in the list, with its texts.
+        // A killed node stays in the list, with its texts.
         let (address, version) = (String::new(), String::new());
         let report = NodeReport { id: id.clone(), address, version, generation: 0, digest: 0 };
         self.notes.report_node(&report).unwrap();
