@@ -137,9 +137,11 @@ impl CollectionHome {
     }
 }
 
-/// Returns an error of the database as one of the home.
+/// Returns an error of the database as one of the home: of the kind `NotConnected` if a retry may help.
 fn failed(error: ClusterError) -> io::Error {
-    io::Error::other(error)
+    let is_unavailable = matches!(error, ClusterError::Unavailable { .. });
+    let kind = if is_unavailable { io::ErrorKind::NotConnected } else { io::ErrorKind::Other };
+    io::Error::new(kind, error)
 }
 
 impl VaultHome for CollectionHome {

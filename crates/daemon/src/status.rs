@@ -164,6 +164,11 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
         WriteError::Io { .. } | WriteError::MoveUnfinished { .. } if is_full(error) => {
             disk_full(&text)
         }
+        WriteError::Io { .. } | WriteError::MoveUnfinished { .. }
+            if has_kind(error, &[io::ErrorKind::NotConnected]) =>
+        {
+            with_reason(Code::Unavailable, "LOG", text)
+        }
         WriteError::Io { .. } | WriteError::MoveUnfinished { .. } => {
             with_reason(Code::FailedPrecondition, "FILE_SYSTEM", text)
         }
@@ -185,11 +190,16 @@ pub(crate) fn vault_removed(vault: &str) -> Status {
 /// Returns whether a full disk is the cause of an error.
 #[must_use]
 pub fn is_full(error: &(dyn Error + 'static)) -> bool {
+    has_kind(error, &[io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded])
+}
+
+/// Returns true if the cause of an error is an I/O error of one of these kinds.
+fn has_kind(error: &(dyn Error + 'static), kinds: &[io::ErrorKind]) -> bool {
     let io = |error: &(dyn Error + 'static)| {
         // The keyword index shares the error of its library.
         let shared = || error.downcast_ref::<Arc<io::Error>>().map(AsRef::as_ref);
         let kind = error.downcast_ref::<io::Error>().or_else(shared).map(io::Error::kind);
-        matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+        kind.is_some_and(|kind| kinds.contains(&kind))
     };
     std::iter::successors(Some(error), |&error| error.source()).any(io)
 }
@@ -473,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn full_disk_is_resource_exhausted() {
+    fn full_disk_and_lost_database_have_their_own_codes() {
         let refused = |kind: io::ErrorKind| {
             let write = WriteError::Io { path: "moss.md".into(), source: kind.into() };
             let source = kind.into();
@@ -488,6 +498,7 @@ mod tests {
         assert_eq!(refused(io::ErrorKind::QuotaExceeded), full);
         let other = [Code::FailedPrecondition, Code::Internal, Code::Internal];
         assert_eq!(refused(io::ErrorKind::PermissionDenied), other);
+        assert_eq!(refused(io::ErrorKind::NotConnected)[0], Code::Unavailable, "the database");
     }
 
     #[test]
