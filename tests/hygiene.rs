@@ -8,7 +8,7 @@ use weft_proto::noteweft::v1::{
     BrokenLinksRequest, DuplicatesRequest, FixReason, LinkMentionsRequest, MentionToLink, Span,
     StaleNotesRequest, SuggestedLinksRequest,
 };
-use weft_tests::{Failure, TestDaemon, served};
+use weft_tests::{Failure, TestDaemon, is_skipped_over, served};
 
 use super::NO_MODEL;
 
@@ -65,9 +65,12 @@ async fn lists_are_explained_and_paged_and_links_are_written_once() -> Result<()
     assert_eq!(written.links, ["[[water clock]]"]);
     let essay = daemon.text(vault.path(), "essay.md")?;
     assert!(essay.starts_with("Every [[water clock]] drips, as [["), "{essay}");
-    let again = notes.link_mentions(request.clone()).await.expect_err("the note has changed");
-    let reason = again.get_details_error_info().map(|info| info.reason);
-    assert_eq!((again.code(), reason.as_deref()), (Code::Aborted, Some("CONTENT_CHANGED")));
+    if !is_skipped_over(1, "a node that has not applied the write repeats it with the same result")
+    {
+        let again = notes.link_mentions(request.clone()).await.expect_err("the note has changed");
+        let reason = again.get_details_error_info().map(|info| info.reason);
+        assert_eq!((again.code(), reason.as_deref()), (Code::Aborted, Some("CONTENT_CHANGED")));
+    }
     for (mentions, field) in [
         (vec![], "mentions"),
         (vec![MentionToLink { span: None, target: target.clone() }], "mentions.span"),
