@@ -219,10 +219,12 @@ fn is_store_or_empty(root: &Path) -> bool {
         let name = entry.file_name();
         !name.as_encoded_bytes().starts_with(b".") && name != "lost+found"
     };
+    let has_files = std::fs::read_dir(root).into_iter().flatten().flatten().any(is_user_file);
     let checkpoints = Checkpoints::new(root.to_owned(), Disk::default());
-    [LOCK, CURRENT, ISSUED].iter().any(|file| root.join(file).exists())
+    // In this order: a process that creates a store writes its lock before its other files.
+    !has_files
+        || [LOCK, CURRENT, ISSUED].iter().any(|file| root.join(file).exists())
         || checkpoints.stored().is_ok_and(|stored| !stored.is_empty())
-        || !std::fs::read_dir(root).into_iter().flatten().flatten().any(is_user_file)
 }
 
 /// Removes files and folders in the place of one of the other kind.
