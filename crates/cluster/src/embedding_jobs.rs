@@ -50,15 +50,19 @@ impl Collection {
         let bodies: Vec<String> =
             jobs.iter().map(|job| job.text.replace('\0', "\u{fffd}")).collect();
         self.database.run("queue texts for embedding", async {
-            let client = self.database.client().await?;
+            let mut client = self.database.client().await?;
+            let transaction = client.transaction().await?;
+            // A vector that is stored meanwhile removes its job, which would be added again.
+            self.lock_head(&transaction).await?;
             let insert = "insert into noteweft.job (collection, model, text, body)
                  select $1::int, $2::bytea, new.text, new.body
                  from unnest($3::bytea[], $4::text[]) as new (text, body)
                  where not exists (select from noteweft.vector
                      where collection = $1 and model = $2 and vector.text = new.text)
                  on conflict do nothing";
-            let insert = client.prepare_cached(insert).await?;
-            client.execute(&insert, &[&self.id, &model, &texts, &bodies]).await?;
+            let insert = transaction.prepare_cached(insert).await?;
+            transaction.execute(&insert, &[&self.id, &model, &texts, &bodies]).await?;
+            transaction.commit().await?;
             Ok(())
         })
     }
