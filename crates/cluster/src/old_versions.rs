@@ -39,7 +39,7 @@ pub struct RemovedVersions {
     pub n_versions: u64,
 }
 
-/// State of a node, which tells the vectors that are needed.
+/// State of a node, which determines the vectors that are needed.
 #[derive(Clone, Copy, Debug)]
 pub struct NeededVectors<'a> {
     /// Model of the collection; vectors of others are not needed.

@@ -1,4 +1,4 @@
-//! Name filter: tells for almost every run of words that it is not a name, so that the names in a long text are found without looking up each run.
+//! Name filter: rejects almost every run of words that is not a name, so that the names in a long text are found without looking up each run.
 
 use super::term_hash::hash;
 
