@@ -11,6 +11,7 @@ mod calibration;
 mod checked_folder;
 mod disk;
 pub mod embedder;
+mod file_lock;
 pub mod keyword;
 mod mapped_file;
 mod note_rows;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -19,6 +19,7 @@ use tantivy::directory::{
 
 use super::keyword_error::{IndexLocation, KeywordError};
 use crate::disk::{Disk, DiskOperation, sealed, unsealed};
+use crate::file_lock::FileLock;
 use crate::mapped_file::{FileMap, MappedBytes};
 
 /// File that lists the files of the index.
@@ -196,7 +197,14 @@ impl Directory for IndexDirectory {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        self.files.acquire_lock(lock)
+        if lock.is_blocking {
+            return self.files.acquire_lock(lock);
+        }
+        match FileLock::try_new(&self.location.path().join(&lock.filepath)) {
+            Ok(lock) => Ok(DirectoryLock::from(Box::new(lock))),
+            Err(TryLockError::WouldBlock) => Err(LockError::LockBusy),
+            Err(TryLockError::Error(error)) => Err(LockError::wrap_io_error(error)),
+        }
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {

@@ -26,7 +26,8 @@ mod embedding_store;
 mod number_file;
 mod shared_graph;
 
-use std::io::{Read as _, Seek as _, Write as _};
+use std::fs::{File, TryLockError};
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 pub use backup::{Backup, BackupPart, BackupSummary, BackupWriter, restore};
@@ -36,6 +37,7 @@ pub use shared_graph::{SharedGraph, SharedGraphSource};
 
 use crate::disk::{self, Disk, STAGED_EXTENSION};
 use crate::embedder::ModelIdentity;
+use crate::file_lock::FileLock;
 use crate::keyword::KeywordWriter;
 use crate::notes::Spill;
 use crate::truncated_maps::TruncatedFile;
@@ -81,7 +83,7 @@ pub const MODEL_CHOICE_FILE: &str = "model-choice.json";
 pub struct Store {
     root: PathBuf,
     disk: Disk,
-    lock: std::fs::File,
+    lock: FileLock,
     /// Address that this process serves; empty if it serves none.
     address: String,
     /// Generations below this one may have been published; `None` if unknown.
@@ -242,39 +244,29 @@ fn remove_misplaced(disk: &Disk, root: &Path) -> Result<(), StoreError> {
 }
 
 /// Locks the store at `root` and writes the holder's address into the lock file.
-fn lock_store(root: &Path, address: &str) -> Result<std::fs::File, StoreError> {
+fn lock_store(root: &Path, address: &str) -> Result<FileLock, StoreError> {
     let path = root.join(LOCK);
-    let mut options = std::fs::File::options();
-    let mut lock = options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(StoreError::io("open", &path))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = lock.read_to_string(&mut holder);
+    let lock = FileLock::try_new(&path).map_err(|error| match error {
+        TryLockError::WouldBlock => {
+            let holder = std::fs::read_to_string(&path).unwrap_or_default();
             let holder = Some(holder.trim().to_owned()).filter(|holder| !holder.is_empty());
-            return Err(StoreError::Locked { store: root.to_owned(), holder });
+            StoreError::Locked { store: root.to_owned(), holder }
         }
-        Err(std::fs::TryLockError::Error(source)) => {
-            return Err(StoreError::Io { action: "lock", path, source });
+        TryLockError::Error(source) => {
+            StoreError::Io { action: "lock", path: path.clone(), source }
         }
-    }
-    let write = |lock: &mut std::fs::File| {
-        lock.set_len(0)?;
-        lock.rewind()?;
-        lock.write_all(address.as_bytes())
+    })?;
+    let write = |mut file: &File| {
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(address.as_bytes())
     };
-    write(&mut lock).map_err(StoreError::io("write", &path))?;
+    write(lock.file()).map_err(StoreError::io("write", &path))?;
     Ok(lock)
 }
 
 /// True if the lock file at its path is the locked one: the store was neither removed nor replaced.
-fn is_lock_current(lock: &std::fs::File, root: &Path) -> bool {
+fn is_lock_current(lock: &File, root: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
@@ -410,7 +402,7 @@ impl Store {
     ///
     /// Fails with [`StoreError::Locked`] if another process has taken it meanwhile; the store must not be written then.
     pub fn ensure_locked(&mut self) -> Result<(), StoreError> {
-        if !is_lock_current(&self.lock, &self.root) {
+        if !is_lock_current(self.lock.file(), &self.root) {
             let root = &self.root;
             self.disk.create_private_folder(root).map_err(StoreError::io("create", root))?;
             self.lock = lock_store(root, &self.address)?;
