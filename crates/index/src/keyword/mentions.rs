@@ -12,7 +12,6 @@ use super::analyzer::Analyzer;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
-use super::name_filter::NameHash;
 use super::term_hash::hash;
 
 /// Maximum number of words of a query searched for names; further words are ignored.
@@ -236,17 +235,10 @@ impl KeywordReader {
         for segment in &self.0.segments {
             let filter = segment.name_filter()?;
             for start in 0..words.len() {
-                let mut run = NameHash::default();
-                for (end, word) in (start + 1..).zip(&hashes[start..]) {
-                    run = run.followed_by(*word);
-                    let is_short = end - start <= MAX_NAME_WORDS;
-                    if !is_short && start > 0 {
-                        break;
-                    }
-                    if (is_short || end == words.len()) && filter.may_contain(run) {
-                        runs.push(start..end);
-                    }
-                }
+                let lengths = filter
+                    .likely_names(&hashes[start..])
+                    .filter(|n_words| *n_words <= MAX_NAME_WORDS || *n_words == words.len());
+                runs.extend(lengths.map(|n_words| start..start + n_words));
             }
         }
         runs.sort_unstable_by_key(|run| (Reverse(run.len()), run.start));
