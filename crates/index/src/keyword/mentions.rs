@@ -209,15 +209,17 @@ impl KeywordReader {
                 continue;
             }
             let name = words[run.clone()].join(" ");
-            let (mut notes, mut sections, mut n_with_section) = (Vec::new(), Vec::new(), 0);
+            let (mut notes, mut sections, mut n_left) =
+                (Vec::new(), Vec::new(), Some(MAX_NOTES_WITH_SECTION));
             for segment in &self.0.segments {
                 segment.each_named(&name, |note| notes.push(note))?;
-                segment.each_section(&name, |note, passages| {
-                    n_with_section += 1;
+                let Some(limit) = n_left else { continue };
+                let n_notes = segment.each_section(&name, limit, |note, passages| {
                     sections.extend(passages.iter().map(|passage| (note, *passage as usize)));
                 })?;
+                n_left = limit.checked_sub(n_notes);
             }
-            if n_with_section > MAX_NOTES_WITH_SECTION {
+            if n_left.is_none() {
                 sections.clear();
             }
             if !notes.is_empty() || !sections.is_empty() {

@@ -288,27 +288,33 @@ impl Segment {
         Ok(())
     }
 
-    /// Passes each live note with a section of this name to `sink`, with the indexes of the passages with which these sections begin.
+    /// Passes the live notes with a section of this name to `sink`, each with the indexes of the passages with which these sections begin. Returns their number; above `limit` it stops, after none or some of them.
     pub(super) fn each_section(
         &self,
         name: &str,
+        limit: usize,
         mut sink: impl FnMut(NoteId, &[u32]),
-    ) -> Result<(), KeywordError> {
+    ) -> Result<usize, KeywordError> {
         use tantivy::postings::Postings as _;
 
         let failed = |error| self.location.io(error);
-        let Some(info) = self.sections.terms().get(name).map_err(failed)? else { return Ok(()) };
+        let Some(info) = self.sections.terms().get(name).map_err(failed)? else { return Ok(0) };
+        // The positions of a common heading would take most of the time of a search.
+        if !self.reader.has_deletes() && info.doc_freq as usize > limit {
+            return Ok(info.doc_freq as usize);
+        }
         let option = IndexRecordOption::WithFreqsAndPositions;
         let mut docs = self.sections.read_postings_from_terminfo(&info, option).map_err(failed)?;
-        let mut passages = Vec::new();
-        while docs.doc() != TERMINATED {
+        let (mut passages, mut n_notes) = (Vec::new(), 0);
+        while docs.doc() != TERMINATED && n_notes <= limit {
             if self.is_live(docs.doc()) {
                 docs.positions(&mut passages);
                 sink(self.notes[docs.doc() as usize], &passages);
+                n_notes += 1;
             }
             docs.advance();
         }
-        Ok(())
+        Ok(n_notes)
     }
 
     /// Returns the number of live notes among the postings `info` of `term` in the text field.
