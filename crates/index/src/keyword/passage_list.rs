@@ -136,8 +136,9 @@ impl PassageList {
 
     /// Decodes a list; `None` if it is invalid.
     pub(super) fn read(mut numbers: impl Iterator<Item = u64>) -> Option<Self> {
+        let n_passages = Self::n_passages(numbers.size_hint().0);
         let mut next = || numbers.next().map(|number| u32::try_from(number).ok());
-        let mut list = Self::default();
+        let mut list = Self { passages: Vec::with_capacity(n_passages), ..Self::default() };
         let (mut char, mut position) = (0_u32, 0_u32);
         // Open sections: level, and the passage that begins with the heading.
         let mut sections: Vec<(u32, usize)> = Vec::new();
