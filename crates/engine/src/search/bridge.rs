@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats};
-use weft_index::keyword::NamedInText;
+use weft_index::keyword::{NamedInText, NoteTerm};
 use weft_model::{NoteId, NoteMap, Stop};
 
 use super::evidence::is_below;
 use super::hit_links::{HitLink, around};
-use super::passage_evidence::{BestPassage, NoteEvidence, covers};
+use super::passage_evidence::{NoteEvidence, PartWords, covers};
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
 use super::{Connection, DisabledSignals, Lift, Lifts, Seed, best_first};
@@ -126,6 +126,7 @@ pub(super) fn lifts(
         by_topics = topic_connections(query, pool, seed_ids, settings, &mut fanout_limited);
     }
     query.read_best_passages(pool, seed_ids)?;
+    let max_notes = bridge::max_notes_with_word(query.snapshot.keyword.n_passages_in_all());
     let mut by_topics = by_topics.into_iter();
     for (rank, seed_id) in seed_ids.iter().enumerate() {
         stop.check()?;
@@ -143,9 +144,19 @@ pub(super) fn lifts(
             && settings.bridge.shared_words
             && !disabled_signals.shared_words
         {
-            let passage = pool.best_passage(*seed_id);
-            words = kinships(query, *seed_id, passage, analyzers, &mut own)?;
-            words.sections = named(query, *seed_id, passage, analyzers, &mut own)?;
+            let passage = pool.best_passage(*seed_id).map(|passage| passage.span);
+            // The other passages of a long note may be about something else.
+            let is_long = query.snapshot.keyword.n_passages(*seed_id) > 1;
+            let text = match passage {
+                None if is_long => PartWords::default(),
+                _ => query.part_words(*seed_id, passage, analyzers)?,
+            };
+            let terms = match passage {
+                Some(_) => query.snapshot.keyword.rare_terms_of(&text.terms, max_notes)?,
+                None => query.snapshot.keyword.rare_terms(*seed_id, max_notes)?,
+            };
+            words = kinships(query, *seed_id, terms, &mut own)?;
+            words.sections = named(query, *seed_id, &text.names, &mut own)?;
         }
         seed.words.clone_from(&words.terms);
         seeds.push(seed);
@@ -389,24 +400,19 @@ fn topic_connections(
     joints
 }
 
-/// Adds the kinship of `seed_id` with every note that shares its rarest words; returns those words.
-///
-/// Only words of `passage` count, if it is given: the other passages of a note may be about something else.
+/// Adds the kinship of `seed_id` with every note that shares the rarest of `terms`, which are words of its text; returns those words.
 fn kinships(
     query: &PreparedQuery<'_>,
     seed_id: NoteId,
-    passage: Option<&BestPassage>,
-    analyzers: &AnalyzerPool,
+    terms: Vec<NoteTerm>,
     joints: &mut NoteMap<Joint>,
 ) -> Result<SharedWords, EngineError> {
     let keyword = &query.snapshot.keyword;
     let asked: HashSet<&str> =
         query.words.terms().iter().flat_map(|term| &term.alternatives).map(|t| &**t).collect();
-    let max_notes = bridge::max_notes_with_word(keyword.n_passages_in_all());
     let length = keyword.length(seed_id).unwrap_or(0);
     let greatest = keyword.idf(0);
-    let mut own: Vec<(f64, f64, u32, String)> = keyword
-        .rare_terms(seed_id, max_notes)?
+    let mut own: Vec<(f64, f64, u32, String)> = terms
         .into_iter()
         .filter(|own| own.n_notes >= bridge::MIN_NOTES_WITH_WORD && !asked.contains(&*own.term))
         .map(|own| {
@@ -415,13 +421,6 @@ fn kinships(
             (telling, idf / greatest, own.n_notes, own.term)
         })
         .collect();
-    if let Some(passage) = passage {
-        let terms: HashSet<&str> = own.iter().map(|(.., term)| &**term).collect();
-        let held = query.terms_in(seed_id, passage.span, &terms, analyzers);
-        let is_held: Vec<bool> = own.iter().map(|(.., term)| held.contains(&**term)).collect();
-        let mut is_held = is_held.into_iter();
-        own.retain(|_| is_held.next().unwrap_or_default());
-    }
     own.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.3.cmp(&b.3)));
     own.truncate(bridge::WORDS_PER_SEED);
     let n_others = keyword.n_passages_in_all().saturating_sub(1).max(1);
@@ -445,19 +444,15 @@ fn kinships(
     Ok(SharedWords { terms, telling, stats, ..SharedWords::default() })
 }
 
-/// Adds every note that `passage` of `seed_id` names, or its text if that is one passage; returns the sections that it names.
+/// Adds every note with a name among `words`, which are those of a text of `seed_id`; returns the sections with such a name.
 fn named(
     query: &PreparedQuery<'_>,
     seed_id: NoteId,
-    passage: Option<&BestPassage>,
-    analyzers: &AnalyzerPool,
+    words: &[String],
     joints: &mut NoteMap<Joint>,
 ) -> Result<NoteMap<Vec<(usize, Name)>>, EngineError> {
     let mut named_sections: NoteMap<Vec<(usize, Name)>> = NoteMap::default();
-    if passage.is_none() && query.snapshot.keyword.n_passages(seed_id) > 1 {
-        return Ok(named_sections);
-    }
-    let mut found = query.named_in(seed_id, passage.map(|passage| passage.span), analyzers)?;
+    let mut found = query.snapshot.keyword.named_in_text(words)?;
     for named in &mut found {
         named.notes.retain(|id| *id != seed_id && query.passes(*id));
         named.sections.retain(|(id, _)| *id != seed_id && query.passes(*id));

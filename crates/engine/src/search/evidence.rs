@@ -1,16 +1,14 @@
 //! Evidence: how well each passage of a note answers the query, by the formula that ranks notes.
 
-use std::collections::HashSet;
-
 use weft_accordion::CandidatePassage;
 use weft_gars::bridge::{self, Remainder};
 use weft_index::Snapshot;
-use weft_index::keyword::{Language, NamedInText, ScoredPassage};
+use weft_index::keyword::{Language, ScoredPassage};
 use weft_index::notes::NoteEntry;
 use weft_index::vector::{RowId, VectorSearch as _};
 use weft_model::{NoteId, NoteMap, Span};
 
-use super::passage_evidence::{EvidenceParts, NoteEvidence, covers};
+use super::passage_evidence::{EvidenceParts, NoteEvidence, PartWords, covers};
 use super::prepared_query::{CandidatePool, PreparedQuery, word_share};
 use super::{Connection, Lift, Lifts};
 use crate::EngineError;
@@ -83,38 +81,26 @@ impl PreparedQuery<'_> {
         Ok(found)
     }
 
-    /// Returns the notes and sections with a name that occurs in a part of a note's body.
-    pub(super) fn named_in(
+    /// Returns the words of a part of a note's body, or of all of it.
+    pub(super) fn part_words(
         &self,
         id: NoteId,
         part: Option<Span>,
         analyzers: &AnalyzerPool,
-    ) -> Result<Vec<NamedInText>, EngineError> {
-        let Some(entry) = self.snapshot.notes.entry(id) else { return Ok(Vec::new()) };
-        let text = part.map_or(&*entry.body, |part| part.slice(&entry.body));
+    ) -> Result<PartWords, EngineError> {
+        let mut words = PartWords::default();
+        let Some(entry) = self.snapshot.notes.entry(id) else { return Ok(words) };
         let language = self.snapshot.keyword.language(id)?.unwrap_or(Language::English);
-        let words = analyzers.with(|analyzer| analyzer.words(text, language));
-        Ok(self.snapshot.keyword.named_in_text(&words)?)
-    }
-
-    /// Returns those of `terms` that a part of a note's body contains.
-    pub(super) fn terms_in<'t>(
-        &self,
-        id: NoteId,
-        span: Span,
-        terms: &HashSet<&'t str>,
-        analyzers: &AnalyzerPool,
-    ) -> HashSet<&'t str> {
-        let mut found = HashSet::new();
-        let Some(entry) = self.snapshot.notes.entry(id) else { return found };
-        let language = self.snapshot.keyword.language(id).ok().flatten();
         analyzers.with(|analyzer| {
-            let text = span.slice(&entry.body);
-            analyzer.analyze(text, language.unwrap_or(Language::English), |token| {
-                found.extend(terms.get(token.term).copied());
+            let text = part.map_or(&*entry.body, |part| part.slice(&entry.body));
+            analyzer.analyze(text, language, |token| {
+                if let Some(name) = token.name_form() {
+                    words.terms.push(token.term.to_owned());
+                    words.names.push(name.to_owned());
+                }
             });
         });
-        found
+        Ok(words)
     }
 
     /// Returns the passages of each of the ascending `ids` with the evidence of their text and of their note's name.

@@ -18,6 +18,15 @@ pub(super) struct BestPassage {
     pub(super) covers: Saturations,
 }
 
+/// Words of a part of a note's body, without stop words and parts of compounds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PartWords {
+    /// The terms under which the words are indexed, in text order.
+    pub(super) terms: Vec<String>,
+    /// The form of each word in which names are compared.
+    pub(super) names: Vec<String>,
+}
+
 /// The passages of a note, with the evidence of their text alone.
 pub(super) struct NoteEvidence {
     pub(super) passages: Vec<ScoredPassage>,

@@ -61,6 +61,18 @@ pub struct Token<'t> {
     pub kind: TokenKind,
 }
 
+impl<'t> Token<'t> {
+    /// Returns the form in which names are compared: without diacritics. `None` for stop words and parts of compounds.
+    #[must_use]
+    pub fn name_form(&self) -> Option<&'t str> {
+        (self.kind == TokenKind::Word).then(|| self.unaccented())
+    }
+
+    fn unaccented(&self) -> &'t str {
+        self.folded.map_or(self.term, |folded| folded.term)
+    }
+}
+
 /// Form of a word written without its diacritics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldedForm<'t> {
@@ -166,8 +178,7 @@ impl Analyzer {
         let mut terms = Vec::new();
         self.analyze(text, language, |token| {
             if is_included(token.kind) {
-                let term = token.folded.map_or(token.term, |folded| folded.term);
-                terms.push(term.to_owned());
+                terms.push(token.unaccented().to_owned());
             }
         });
         terms

@@ -266,22 +266,52 @@ impl KeywordReader {
                 let (_, most, _) = frequencies.select_nth_unstable_by(MAX_NOTE_TERMS, by_most);
                 words.retain(|word| word.1 > *most);
             }
-            // One segment after the other: looking up many words in one table hides the memory latency.
-            let mut n_notes = vec![0; words.len()];
-            for segment in &self.0.segments {
-                for ((_, _, hash), n_notes) in words.iter().zip(&mut n_notes) {
-                    *n_notes += segment.live_frequency_by_hash(*hash)?;
-                }
+            let words = words
+                .iter()
+                .map(|(range, frequency, hash)| (&texts[range.clone()], *frequency, *hash));
+            self.rare(words.collect(), max_notes)
+        })
+    }
+
+    /// Returns those of `words`, each with its frequency and its hash, that occur in 2 to `max_notes` notes.
+    fn rare(
+        &self,
+        words: Vec<(&str, u32, u64)>,
+        max_notes: u32,
+    ) -> Result<Vec<NoteTerm>, KeywordError> {
+        // One segment after the other: looking up many words in one table hides the memory latency.
+        let mut n_notes = vec![0; words.len()];
+        for segment in &self.0.segments {
+            for ((_, _, hash), n_notes) in words.iter().zip(&mut n_notes) {
+                *n_notes += segment.live_frequency_by_hash(*hash)?;
             }
-            let rare = words.into_iter().zip(n_notes);
-            let rare = rare.filter(|(_, n_notes)| (2..=max_notes).contains(n_notes));
-            Ok(rare
-                .map(|((range, frequency, _), n_notes)| NoteTerm {
-                    term: texts[range].to_owned(),
-                    frequency,
-                    n_notes,
-                })
-                .collect())
+        }
+        let rare = words.into_iter().zip(n_notes);
+        let rare = rare.filter(|(_, n_notes)| (2..=max_notes).contains(n_notes));
+        let term = |((term, frequency, _), n_notes): ((&str, u32, u64), u32)| NoteTerm {
+            term: term.to_owned(),
+            frequency,
+            n_notes,
+        };
+        Ok(rare.map(term).collect())
+    }
+
+    /// Returns those of `terms`, the words of a part of a note, that occur in 2 to `max_notes` notes, in ascending order with their frequencies in the part.
+    pub fn rare_terms_of(
+        &self,
+        terms: &[String],
+        max_notes: u32,
+    ) -> Result<Vec<NoteTerm>, KeywordError> {
+        self.read(|| {
+            self.check_loaded()?;
+            let mut terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+            terms.sort_unstable();
+            let equal = terms.chunk_by(|left, right| left == right);
+            let words = equal.map(|equal| {
+                let frequency = u32::try_from(equal.len()).unwrap_or(u32::MAX);
+                (equal[0], frequency, hash(equal[0].as_bytes()))
+            });
+            self.rare(words.collect(), max_notes)
         })
     }
 

@@ -177,10 +177,10 @@ impl KeywordReader {
         Ok(longest.1)
     }
 
-    /// Returns the notes and sections with a name that occurs in a text, given as its words, as [`Analyzer::words`] returns them.
+    /// Returns the notes and sections with a name that occurs in a text, given as its words in the form in which [names are compared](super::Token::name_form).
     ///
     /// Names are found as in a query, see [`mentions`](Self::mentions), but not those of more than 30 notes and sections.
-    /// Cost: some nanoseconds for each run of words, and a lookup for each name. The first call per segment reads its names.
+    /// Cost: some nanoseconds for each word and segment, and a lookup for each name. The first call per segment reads its names.
     pub fn named_in_text(&self, words: &[String]) -> Result<Vec<NamedInText>, KeywordError> {
         self.read(|| {
             self.check_loaded()?;
