@@ -215,20 +215,26 @@ fn pieces(body: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 fn head(body: &str, at: usize, chars: usize) -> (usize, usize) {
     /// Number of windows tried, so that a page of markup at the start of a note is skipped.
     const MAX_TRIED: usize = 8;
-    let encoded = encoded_data(body);
     let window = |at: usize| {
-        let data = encoded.iter().find(|data| data.contains(&at));
-        let at = data.map_or(at, |data| data.end);
         let start = body.len() - body[at..].trim_start().len();
         (start, end_after(body, start, chars))
     };
-    let first = window(at);
     let mut display = BodyDisplay::new(body);
-    std::iter::successors(Some(first), |(_, end)| Some(window(*end)))
+    let mut displays = |(start, end): (usize, usize)| !display.text(start..end).is_empty();
+    let first = window(at);
+    if displays(first) {
+        return first;
+    }
+    let encoded = encoded_data(body);
+    let after_data = |at: usize| {
+        let data = encoded.iter().find(|data| data.contains(&at));
+        window(data.map_or(at, |data| data.end))
+    };
+    std::iter::successors(Some(after_data(at)), |(_, end)| Some(after_data(*end)))
         .take(MAX_TRIED)
         .take_while(|(start, end)| start < end)
-        .find(|(start, end)| !display.text(*start..*end).is_empty())
-        .unwrap_or(first)
+        .find(|window| displays(*window))
+        .unwrap_or_else(|| after_data(at))
 }
 
 /// Converts windows of a note's body to snippets with their matches.

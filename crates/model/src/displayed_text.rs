@@ -16,6 +16,9 @@ use crate::text::{CharCounter, Span};
 /// Maximum number of bytes read around a range to recognize the syntax that it cuts.
 const CONTEXT_BYTES: usize = 4096;
 
+/// Maximum number of bytes read around a range to recognize the encoded data that it cuts: several lines of base64.
+const ENCODED_CONTEXT_BYTES: usize = 1024;
+
 /// A part of a body as a reader sees it, with the position of each displayed character in the body.
 ///
 /// Blocks, such as paragraphs, list items and table rows, are lines of the text. Otherwise, runs of white space are one space.
@@ -95,7 +98,7 @@ impl DisplayedText {
     #[must_use]
     pub fn as_written(body: &str, range: Range<usize>) -> Self {
         let range = clamped(body, range);
-        let encoded = encoded_data(body);
+        let encoded = encoded_around(body, &range);
         let mut writer = DisplayWriter::new(body, range.clone(), &encoded);
         writer.verbatim(range);
         writer.shown
@@ -108,8 +111,6 @@ impl DisplayedText {
 #[derive(Debug)]
 pub struct BodyDisplay<'b> {
     body: &'b str,
-    /// Ranges of encoded data.
-    encoded: Vec<Range<usize>>,
     lines: LineReader,
 }
 
@@ -132,7 +133,7 @@ impl<'b> BodyDisplay<'b> {
     /// Creates a display of `body`.
     #[must_use]
     pub fn new(body: &'b str) -> Self {
-        Self { body, encoded: encoded_data(body), lines: LineReader::default() }
+        Self { body, lines: LineReader::default() }
     }
 
     /// Returns the displayed text of `range`; see [`displayed_text`].
@@ -148,7 +149,8 @@ impl<'b> BodyDisplay<'b> {
         }
         while self.lines.at() < start && self.lines.next(body).is_some() {}
         let mut lines = self.lines.clone();
-        let mut writer = DisplayWriter::new(body, range.clone(), &self.encoded);
+        let encoded = encoded_around(body, &range);
+        let mut writer = DisplayWriter::new(body, range.clone(), &encoded);
         let mut block = InlineBlock::default();
         while let Some(line) = lines.next(body) {
             let is_within = line.start < range.end;
@@ -197,6 +199,17 @@ fn paragraph_start(body: &str, at: usize, floor: usize) -> usize {
         start = before;
     }
     start
+}
+
+/// Returns the ranges of encoded data in or around `range` of `body`.
+fn encoded_around(body: &str, range: &Range<usize>) -> Vec<Range<usize>> {
+    let floor = body.floor_char_boundary(range.start.saturating_sub(ENCODED_CONTEXT_BYTES));
+    // An address contains no space, so that none begins before.
+    let space = body[..floor].rfind(|c: char| c.is_ascii_whitespace());
+    let floor = space.map_or(0, |space| space + 1);
+    let ceiling = body.ceil_char_boundary(range.end.saturating_add(ENCODED_CONTEXT_BYTES));
+    let found = encoded_data(&body[floor..ceiling]).into_iter();
+    found.map(|data| data.start + floor..data.end + floor).collect()
 }
 
 /// Consecutive lines whose inline syntax is read together.
