@@ -49,7 +49,7 @@ impl Default for EngineSettings {
         Self {
             profile: Profile::default(),
             candidates_per_retriever: 200,
-            passage_notes: 50,
+            passage_notes: 30,
             vector_share: 0.5,
             typo_tolerance: false,
             centrality: Measure::default(),
