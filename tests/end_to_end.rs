@@ -1,6 +1,8 @@
 //! End-to-end tests of the wiring; the tests of each crate cover the depth.
 
 mod access_control;
+#[cfg(unix)]
+mod collection_nodes;
 mod context;
 mod descriptors;
 mod graph_walks;

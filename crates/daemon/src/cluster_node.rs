@@ -53,6 +53,8 @@ pub(crate) struct ServedCollection {
 pub(crate) struct ServingNode {
     threads: NodeThreads,
     home: Arc<CollectionHome>,
+    collection: String,
+    id: String,
     max_lag: Duration,
     /// False until the index has reached the head of the log for the first time.
     is_current: AtomicBool,
@@ -73,6 +75,16 @@ impl NodeHealth {
     pub(crate) fn is_serving(&self) -> bool {
         let Self { lag, max_lag, is_current, state } = self;
         *is_current && !lag.is_behind(*max_lag) && state.agreement.problem().is_none()
+    }
+
+    /// Returns why the node does not serve, as a part of a sentence; `None` if it does.
+    pub(crate) fn not_serving_reason(&self) -> Option<String> {
+        let Self { lag, max_lag, is_current, state } = self;
+        if !is_current {
+            return Some("it has not read the whole collection yet".to_owned());
+        }
+        let problem = state.agreement.problem().map(str::to_owned);
+        problem.or_else(|| self.lag_warning().filter(|_| lag.is_behind(*max_lag)))
     }
 
     /// Returns what a client should know about answers of this node; `None` if they are recent.
@@ -113,6 +125,16 @@ impl NodeHealth {
 }
 
 impl ServingNode {
+    /// Returns the name of its collection.
+    pub(crate) fn collection(&self) -> &str {
+        &self.collection
+    }
+
+    /// Returns its name in the collection.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Records that the index has reached the head of the log.
     pub(crate) fn set_current(&self) {
         self.is_current.store(true, Ordering::Release);
@@ -196,7 +218,7 @@ impl ServedCollection {
             None => kept_id(&self.store.with_extension("node"))?,
         };
         let report = NodeReport {
-            id,
+            id: id.clone(),
             address: address.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             generation: 0,
@@ -211,6 +233,8 @@ impl ServedCollection {
         Ok(ServingNode {
             threads: started.map_err(failed)?,
             home: Arc::clone(&self.home),
+            collection: self.collection.name().to_owned(),
+            id,
             max_lag: Duration::from_millis(*max_lag_ms),
             is_current: AtomicBool::new(false),
         })
@@ -286,6 +310,7 @@ mod tests {
             };
             let found = (health.is_serving(), health.lag_warning().is_some());
             assert_eq!(found, expected, "{name}");
+            assert_eq!(health.not_serving_reason().is_none(), expected.0, "{name}");
             let notices = health.notices();
             assert_eq!(notices.len(), n_notices, "{name}: {notices:?}");
             assert!(notices.iter().all(|line| line.ends_with('.')), "{name}: {notices:?}");

@@ -226,6 +226,11 @@ impl Vaults {
         &self.indexer
     }
 
+    /// Returns the node of a collection that serves; `None` for folders.
+    pub(crate) const fn node(&self) -> Option<&ServingNode> {
+        self.node.as_ref()
+    }
+
     /// Returns the state towards the collection; `None` for folders.
     pub(crate) fn node_health(&self) -> Option<NodeHealth> {
         Some(self.node.as_ref()?.health(self.indexer.reader().snapshot().generation))

@@ -1,5 +1,6 @@
 //! Messages of AdminService.
 
+use weft_cluster::LogLag;
 use weft_index::embedder::ModelIdentity;
 use weft_index::reranker::RerankerIdentity;
 use weft_index::{Backup, BackupPart};
@@ -10,12 +11,14 @@ use weft_proto::noteweft::v1 as wire;
 use super::count;
 use weft_indexer::embed::ModelChoice;
 
+use crate::cluster_node::ServingNode;
 use crate::config::SettingOrigin;
 use crate::open_files::{max_open_files, n_open_files};
 use crate::services::ServerState;
 
 pub(crate) fn status_response(
     status: indexer::IndexStatus,
+    node: Option<wire::NodeStatus>,
     reranker: Option<&RerankerIdentity>,
     server: Option<&ServerState>,
 ) -> wire::StatusResponse {
@@ -108,6 +111,23 @@ pub(crate) fn status_response(
             name: model.clone(),
             runner: runner.clone(),
         }),
+        node,
+    }
+}
+
+/// Converts the state of a node that serves `generation`.
+pub(crate) fn node_status(node: &ServingNode, generation: u64) -> wire::NodeStatus {
+    let health = node.health(generation);
+    let LogLag { log_seq, n_commits, age } = health.lag;
+    let not_ready_reason = health.not_serving_reason();
+    wire::NodeStatus {
+        collection: node.collection().to_owned(),
+        name: node.id().to_owned(),
+        ready: not_ready_reason.is_none(),
+        not_ready_reason,
+        newest_commit: log_seq,
+        lag_commit_count: n_commits,
+        lag_seconds: age.as_secs_f64(),
     }
 }
 

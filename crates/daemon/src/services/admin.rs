@@ -40,9 +40,11 @@ impl AdminService for Services {
     ) -> Result<Response<wire::StatusResponse>, Status> {
         // The progress of a node that catches up is shown before it answers anything else.
         let vaults = self.vaults_if_open().ok_or_else(status::opening)?;
+        let status = vaults.status();
+        let node = vaults.node().map(|node| convert::admin::node_status(node, status.generation));
         let reranker = vaults.engine().reranker();
         let server = self.0.server.get();
-        Ok(Response::new(convert::admin::status_response(vaults.status(), reranker, server)))
+        Ok(Response::new(convert::admin::status_response(status, node, reranker, server)))
     }
 
     type CoverageStream = MessageStream<wire::CoverageResponse>;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use weft_proto::noteweft::v1::{
-    ConfirmDeletionsResponse, ConfirmedVault, CoverageResponse, FileCoverage, FileState, Phase,
-    ServerStatus, Severity, StatusResponse, VaultStatus,
+    ConfirmDeletionsResponse, ConfirmedVault, CoverageResponse, FileCoverage, FileState,
+    NodeStatus, Phase, ServerStatus, Severity, StatusResponse, VaultStatus,
 };
 
 use crate::backup::BackupReport;
@@ -60,6 +60,9 @@ pub(crate) fn status(status: &StatusResponse) -> String {
     for vault in &status.vaults {
         row("vault", &of_vault(vault));
     }
+    if let Some(node) = &status.node {
+        row("node", &of_node(node));
+    }
     if let Some(server) = &status.server {
         row("server", &of_server(server));
     }
@@ -108,6 +111,30 @@ pub(crate) fn of_server(server: &ServerStatus) -> String {
     format!(
         "{connection_count} of {max_connection_count} connections, {} of {most} open files",
         of(*open_file_count)
+    )
+}
+
+/// Formats the state of a node towards its collection.
+fn of_node(node: &NodeStatus) -> String {
+    let NodeStatus {
+        collection,
+        name,
+        ready,
+        not_ready_reason,
+        newest_commit,
+        lag_commit_count,
+        lag_seconds,
+    } = node;
+    let state = match (ready, not_ready_reason) {
+        (true, _) => "ready".to_owned(),
+        (false, None) => paint(BAD, "not ready"),
+        (false, Some(reason)) => format!("{}: {}", paint(BAD, "not ready"), harmless(reason)),
+    };
+    let behind = counted(*lag_commit_count, "commit", "commits");
+    format!(
+        "{} of the collection {}, {behind} and {lag_seconds:.1} s behind commit {newest_commit}, {state}",
+        paint(STRONG, &harmless(name)),
+        harmless(collection),
     )
 }
 
@@ -296,6 +323,42 @@ mod tests {
         for (n, expected) in [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (25_000_000, "25 MB")] {
             assert_eq!(bytes(n), expected);
         }
+    }
+
+    #[test]
+    fn status_of_a_node_shows_its_lag_and_why_it_is_not_ready() {
+        let node = NodeStatus {
+            collection: "team".into(),
+            name: "node1".into(),
+            ready: true,
+            not_ready_reason: None,
+            newest_commit: 12,
+            lag_commit_count: 0,
+            lag_seconds: 0.04,
+        };
+        let line = |node: NodeStatus| {
+            let status = StatusResponse { node: Some(node), ..StatusResponse::default() };
+            let text = anstream::adapter::strip_str(&self::status(&status)).to_string();
+            text.lines().find(|line| line.starts_with("node ")).unwrap().to_owned()
+        };
+        assert_eq!(
+            line(node.clone()),
+            "node       node1 of the collection team, 0 commits and 0.0 s behind commit 12, ready"
+        );
+        let not_ready_reason = Some("it has not read the whole collection yet".into());
+        let behind = NodeStatus {
+            ready: false,
+            not_ready_reason,
+            lag_commit_count: 1,
+            lag_seconds: 3.25,
+            ..node
+        };
+        assert_eq!(
+            line(behind),
+            "node       node1 of the collection team, 1 commit and 3.2 s behind commit 12, not ready: it has not read the whole collection yet"
+        );
+        let folders = StatusResponse::default();
+        assert!(!status(&folders).contains("node "), "only a node has one");
     }
 
     #[test]

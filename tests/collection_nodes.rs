@@ -1,0 +1,87 @@
+//! Nodes of one collection: what differs from a daemon over a folder.
+
+use std::time::Duration;
+
+use tokio::task::block_in_place;
+use weft_cluster::{Collection, Commit, Database, Dsn, FileChange};
+use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::{StatusRequest, StatusResponse};
+use weft_testkit::Postgres;
+use weft_tests::{Failure, TestDaemon, example, is_skipped_over, served};
+
+use crate::NO_MODEL;
+
+/// A collection with the vault `notes`, in a database that all tests of the process share.
+struct Place {
+    collection: Collection,
+    postgres: String,
+}
+
+impl Place {
+    /// Creates a collection; `None` if PostgreSQL is not installed.
+    fn create(name: &str) -> Result<Option<Self>, Failure> {
+        let Some(server) = block_in_place(Postgres::shared) else { return Ok(None) };
+        let file = server.dsn_file();
+        let collection = block_in_place(|| {
+            let database = Database::connect(&Dsn::read(&file)?)?;
+            database.migrate()?;
+            Ok::<_, Failure>(Collection::create(&database, name, &["notes"])?)
+        })?;
+        Ok(Some(Self { collection, postgres: file.display().to_string() }))
+    }
+
+    /// Commits a note, and returns the number of the commit.
+    fn put(&self, path: &str, text: &str) -> Result<u64, Failure> {
+        let put = FileChange::put("notes", path, text.into());
+        Ok(block_in_place(|| self.collection.commit(&Commit::of(vec![put])))?)
+    }
+
+    async fn start(&self, id: &str, settings: &[(&str, &str)]) -> Result<TestDaemon, Failure> {
+        let own = [
+            ("cluster.collection", self.collection.name()),
+            ("cluster.postgres", self.postgres.as_str()),
+            ("cluster.node", id),
+        ];
+        let daemon = TestDaemon::start_node(&[NO_MODEL, &own, settings].concat()).await?;
+        served(&daemon.socket_channel().await?).await?;
+        Ok(daemon)
+    }
+}
+
+async fn status(daemon: &TestDaemon) -> Result<StatusResponse, Failure> {
+    let mut admin = AdminServiceClient::new(daemon.channel().await?);
+    Ok(admin.status(StatusRequest {}).await?.into_inner())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn status_of_a_node_contains_its_lag() -> Result<(), Failure> {
+    let Some(place) = Place::create("status-of-a-node")? else { return Ok(()) };
+    let daemon = place.start("node1", &[("cluster.poll_ms", "5")]).await?;
+    let head = place.put("fern.md", "# Fern")?;
+    loop {
+        let found = status(&daemon).await?;
+        let node = found.node.ok_or("no state of a node")?;
+        assert_eq!((node.collection.as_str(), node.name.as_str()), ("status-of-a-node", "node1"));
+        assert_eq!((node.ready, node.not_ready_reason), (true, None));
+        assert_eq!(node.newest_commit, found.generation + node.lag_commit_count);
+        assert!(node.lag_seconds >= 0.0 && node.lag_seconds.is_finite());
+        if found.generation == head {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn status_of_a_daemon_over_folders_contains_no_node() -> Result<(), Failure> {
+    if is_skipped_over(0, "a node of a collection has a state") {
+        return Ok(());
+    }
+    let daemon = TestDaemon::start(&example(), NO_MODEL).await?;
+    served(&daemon.socket_channel().await?).await?;
+    assert_eq!(status(&daemon).await?.node, None);
+    daemon.stop().await?;
+    Ok(())
+}
