@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use tokio::task::block_in_place;
+use tonic::Code;
+use tonic_types::StatusExt as _;
 use weft_cluster::{Collection, Commit, Database, Dsn, FileChange};
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
-use weft_proto::noteweft::v1::{StatusRequest, StatusResponse};
+use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
+use weft_proto::noteweft::v1::{LocateNoteRequest, StatusRequest, StatusResponse};
 use weft_testkit::Postgres;
 use weft_tests::{Failure, TestDaemon, example, is_skipped_over, served};
 
@@ -82,6 +85,30 @@ async fn status_of_a_daemon_over_folders_contains_no_node() -> Result<(), Failur
     let daemon = TestDaemon::start(&example(), NO_MODEL).await?;
     served(&daemon.socket_channel().await?).await?;
     assert_eq!(status(&daemon).await?.node, None);
+    daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn note_of_a_collection_has_no_file() -> Result<(), Failure> {
+    let Some(place) = Place::create("no-file")? else { return Ok(()) };
+    place.put("plants/fern.md", "# Fern")?;
+    let daemon = place.start("node1", &[]).await?;
+    let mut notes = NoteServiceClient::new(daemon.channel().await?);
+    let named =
+        |name: &str| LocateNoteRequest { name: name.into(), ..LocateNoteRequest::default() };
+    let refused = notes.locate_note(named("fern")).await.expect_err("there is no file");
+    assert_eq!(refused.code(), Code::FailedPrecondition, "{refused}");
+    let info = refused.get_details_error_info().ok_or("no details")?;
+    assert_eq!(
+        (info.reason.as_str(), info.metadata["path"].as_str()),
+        ("NO_FILE", "plants/fern.md")
+    );
+    for part in ["`plants/fern`", "`no-file`", "weft pull DIR --name notes"] {
+        assert!(refused.message().contains(part), "{refused}");
+    }
+    let refused = notes.locate_note(named("moss")).await.expect_err("there is no note");
+    assert_eq!(refused.code(), Code::NotFound, "{refused}");
     daemon.stop().await?;
     Ok(())
 }

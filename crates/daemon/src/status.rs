@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
-use weft_engine::EngineError;
+use weft_engine::{EngineError, PlaceAnswer};
 use weft_index::StoreError;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
@@ -179,6 +179,17 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
 /// Converts an error of a file that a person wants to open.
 pub(crate) fn of_file(error: &FilePositionError) -> Status {
     with_reason(Code::FailedPrecondition, "FILE_SYSTEM", error.to_string())
+}
+
+/// Builds the status for a note of a collection, of which a node has no file.
+pub(crate) fn no_file(place: &PlaceAnswer, collection: &str) -> Status {
+    let PlaceAnswer { uri, vault, path, .. } = place;
+    let names = [("note", uri.to_string()), ("vault", vault.clone()), ("path", path.clone())];
+    let details = info("NO_FILE", names.map(|(key, name)| (key.to_owned(), name)));
+    let text = format!(
+        "`{uri}` is a note of the collection `{collection}`, which keeps it in PostgreSQL and not in a file; to open it, write its vault `{vault}` into a folder with `weft pull DIR --name {vault}`, or read it with GetNote"
+    );
+    status(Code::FailedPrecondition, text, details)
 }
 
 /// Builds the status for a note whose vault is no longer configured.

@@ -75,6 +75,9 @@ impl NoteService for Services {
         let state = RequestedState { min_generation, as_of: None };
         let parsed = convert::notes::place_request(request)?;
         let place = self.compute_at(deadline, state, move |engine| engine.place(&parsed)).await?;
+        if let Some(node) = self.vaults()?.node() {
+            return Err(status::no_file(&place, node.collection()));
+        }
         let (vault, offset) = (place.vault.clone(), place.offset);
         let path = NotePath::new(place.path.clone());
         let found = self.compute(deadline, move |vaults, _| {
