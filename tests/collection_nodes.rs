@@ -1,4 +1,4 @@
-//! Nodes of one collection: what differs from a daemon over a folder.
+//! Nodes of one collection: what differs from a daemon over a folder, and requests that continue on another node.
 
 use std::time::Duration;
 
@@ -7,12 +7,15 @@ use tonic::Code;
 use tonic_types::StatusExt as _;
 use weft_cluster::{Collection, Commit, Database, Dsn, FileChange};
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
+use weft_proto::noteweft::v1::graph_service_client::GraphServiceClient;
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
-use weft_proto::noteweft::v1::{LocateNoteRequest, StatusRequest, StatusResponse};
+use weft_proto::noteweft::v1::{
+    ListNotesRequest, LocateNoteRequest, RelatedRequest, StatusRequest, StatusResponse,
+};
 use weft_testkit::Postgres;
 use weft_tests::{Failure, TestDaemon, example, is_skipped_over, served};
 
-use crate::NO_MODEL;
+use crate::{NO_MODEL, around};
 
 /// A collection with the vault `notes`, in a database that all tests of the process share.
 struct Place {
@@ -110,5 +113,64 @@ async fn note_of_a_collection_has_no_file() -> Result<(), Failure> {
     let refused = notes.locate_note(named("moss")).await.expect_err("there is no note");
     assert_eq!(refused.code(), Code::NotFound, "{refused}");
     daemon.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_continue_on_another_node() -> Result<(), Failure> {
+    let Some(place) = Place::create("pages")? else { return Ok(()) };
+    for name in ["fern", "index", "moss", "stone"] {
+        place.put(&format!("{name}.md"), name)?;
+    }
+    let first = place.start("first", &[("cluster.poll_ms", "5")]).await?;
+    // Seldom asks for commits, so it is behind after a write.
+    let other = place.start("other", &[("cluster.poll_ms", "400")]).await?;
+    let graph = async |daemon: &TestDaemon, request: RelatedRequest| {
+        Ok::<_, Failure>(GraphServiceClient::new(daemon.channel().await?).related(request).await)
+    };
+    let head = place.put("lichen.md", "lichen")?;
+    let newest = RelatedRequest { min_generation: Some(head), ..around("index", 1) };
+    let page = graph(&first, newest).await??.into_inner();
+    assert_eq!(page.generation, head);
+    let resume_token = page.resume_token.ok_or("more notes follow")?;
+    let rest = RelatedRequest { resume_token, ..around("index", 9) };
+    let next = graph(&other, rest.clone()).await??.into_inner();
+    assert_eq!(next.generation, head, "the node waits until it has applied the commits");
+    let uris: Vec<_> = next.related_notes.iter().map(|note| note.uri.as_str()).collect();
+    assert_eq!(uris, ["lichen", "moss", "stone"]);
+
+    let list = async |daemon: &TestDaemon, page_token: String, min_generation: Option<u64>| {
+        let request = ListNotesRequest {
+            page_size: Some(3),
+            page_token,
+            min_generation,
+            ..ListNotesRequest::default()
+        };
+        let mut notes = NoteServiceClient::new(daemon.channel().await?);
+        Ok::<_, Failure>(notes.list_notes(request).await?.into_inner())
+    };
+    let front = list(&first, String::new(), None).await?;
+    let head = place.put("thyme.md", "thyme")?;
+    let back = list(&other, front.next_page_token, Some(head)).await?;
+    let uris = [front.notes, back.notes].concat();
+    let uris: Vec<_> = uris.iter().map(|note| note.uri.as_str()).collect();
+    assert_eq!(uris, ["fern", "index", "lichen", "moss", "stone", "thyme"]);
+
+    let third = place.start("third", &[]).await?;
+    let stale = graph(&third, rest.clone()).await?.expect_err("it never had the generation");
+    assert_eq!(stale.code(), Code::FailedPrecondition, "{stale}");
+    assert!(stale.message().contains(&format!("with `min_generation` {head}")), "{stale}");
+    let info = stale.get_details_error_info().ok_or("no details")?;
+    assert_eq!(info.reason, "STALE_TOKEN");
+    let min_generation = Some(info.metadata["newest"].parse::<u64>()?);
+    let again = RelatedRequest { min_generation, ..around("index", 9) };
+    let again = graph(&first, again).await??.into_inner();
+    assert_eq!((again.generation, again.related_notes.len()), (head, 5));
+    // The node that answered first has pinned the generation.
+    let same = graph(&first, rest).await??.into_inner();
+    assert_eq!(same.generation, page.generation);
+    for daemon in [first, other, third] {
+        daemon.stop().await?;
+    }
     Ok(())
 }

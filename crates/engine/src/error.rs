@@ -52,9 +52,10 @@ pub enum EngineError {
         "this index has no vectors: the embedding model is `none`; use the keyword or hybrid mode"
     )]
     NoVectors,
-    /// The generation of a resume token is no longer pinned.
+    /// The generation of a resume token is not pinned here, or not any more.
     #[error(
-        "the token belongs to generation {requested}, which is no longer available (newest: {newest}); start again without a token"
+        "the token belongs to generation {requested}, which is not available here (newest: {newest}); start again without a token, with `min_generation` {} or later",
+        requested.max(newest)
     )]
     Stale {
         /// Generation of the token.

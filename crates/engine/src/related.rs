@@ -90,6 +90,14 @@ pub struct RelatedRequest {
     pub rendering: Rendering,
 }
 
+impl RelatedRequest {
+    /// Returns the generation that its resume token continues; `None` without a token, and for an invalid one.
+    #[must_use]
+    pub fn continued_generation(&self) -> Option<u64> {
+        ResumeToken::read(&self.resume_token).ok().map(|token| token.generation)
+    }
+}
+
 /// The focus note and its related notes, from one snapshot.
 #[derive(Clone)]
 pub struct RelatedAnswer {

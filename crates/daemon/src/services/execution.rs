@@ -158,7 +158,11 @@ impl Services {
     }
 
     /// Waits until a generation can be queried.
-    async fn wait_for_generation(&self, deadline: Instant, generation: u64) -> Result<(), Status> {
+    pub(super) async fn wait_for_generation(
+        &self,
+        deadline: Instant,
+        generation: u64,
+    ) -> Result<(), Status> {
         let mut generations = self.vaults()?.generations();
         // The vaults are held only for a moment, so that the daemon can stop.
         let holds =

@@ -18,6 +18,11 @@ impl GraphService for Services {
         let deadline = self.deadline(request.metadata());
         let state = request.get_ref().requested_state();
         let parsed = related::related_request(request.into_inner())?;
+        let continued = parsed.continued_generation().filter(|_| state.as_of.is_none());
+        if let (Some(generation), Some(_)) = (continued, self.vaults()?.node()) {
+            // The page before may come from a node that had applied more commits.
+            self.wait_for_generation(deadline, generation).await?;
+        }
         if self.vaults()?.engine().relates_by_meaning(&parsed) {
             self.wait_for_vectors(deadline, state).await?;
         }

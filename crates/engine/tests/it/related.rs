@@ -115,8 +115,15 @@ fn resume_token_belongs_to_one_request() {
     let forgetful = vault.engine.clone().with_related(settings);
     assert_eq!(relations(&forgetful.related(&next).unwrap())[0], "Object shade", "of the newest");
     let gone = RelatedRequest { resume_token: "0.ab.1".into(), ..next };
+    assert_eq!(gone.continued_generation(), Some(0));
     let refused = forgetful.related(&gone).err().unwrap();
     assert!(matches!(refused, EngineError::Stale { requested: 0, .. }), "{refused}");
+    let later = RelatedRequest { resume_token: "900.ab.1".into(), ..gone };
+    let refused = forgetful.related(&later).err().unwrap().to_string();
+    assert!(
+        refused.contains("start again without a token, with `min_generation` 900"),
+        "{refused}"
+    );
 }
 
 #[test]
