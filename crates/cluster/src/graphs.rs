@@ -8,6 +8,7 @@ use crossbeam_channel::{RecvTimeoutError, bounded};
 use weft_index::SharedGraph;
 use weft_index::embedder::ModelIdentity;
 use weft_indexer::LoggedGraph;
+use weft_model::TextHash;
 
 use crate::collection::raise_head;
 use crate::shared_vectors::model_key;
@@ -120,17 +121,51 @@ impl Collection {
         }
     }
 
+    /// Returns the texts of the graph that is used at the number `at`, whose vectors a node that adopts it needs; no texts without an intact graph.
+    ///
+    /// Returns `None` if a later release built the graph.
+    pub(crate) fn graph_texts(
+        &self,
+        model: &ModelIdentity,
+        at: u64,
+    ) -> Result<Option<Vec<TextHash>>, ClusterError> {
+        let model = model_key(model);
+        let Some(graph) = self.stored_graph(model.clone(), at)? else {
+            return Ok(Some(Vec::new()));
+        };
+        match graph.format.cmp(&SharedGraph::FORMAT) {
+            Ordering::Less => Ok(Some(Vec::new())),
+            Ordering::Greater => Ok(None),
+            Ordering::Equal => {
+                let n_bytes = SharedGraph::n_bytes_of_texts(graph.status.n_rows);
+                let bytes = self.first_bytes(&model, &graph, n_bytes)?;
+                Ok(Some(SharedGraph::texts_of_bytes(&bytes).unwrap_or_default()))
+            }
+        }
+    }
+
     /// Returns the bytes of a graph; `None` if they do not have its checksum.
     fn graph_bytes(
         &self,
         model: &[u8],
         graph: &StoredGraph,
     ) -> Result<Option<Vec<u8>>, ClusterError> {
+        // A size beyond that of the graph would only fill the memory.
+        let bytes = self.first_bytes(model, graph, graph.status.n_bytes.saturating_add(1))?;
+        Ok((checksum(&bytes) == graph.hash).then_some(bytes))
+    }
+
+    /// Returns at least the first `n_bytes` bytes of a graph, or all if it has fewer.
+    fn first_bytes(
+        &self,
+        model: &[u8],
+        graph: &StoredGraph,
+        n_bytes: u64,
+    ) -> Result<Vec<u8>, ClusterError> {
         let mut bytes = Vec::new();
         for n in 0_i32.. {
-            // A size beyond that of the graph would only fill the memory.
-            if bytes.len() as u64 > graph.status.n_bytes {
-                return Ok(None);
+            if bytes.len() as u64 >= n_bytes {
+                break;
             }
             let chunk = self.database.run("read the vector graph", async {
                 let client = self.database.client().await?;
@@ -145,7 +180,7 @@ impl Collection {
                 None => break,
             }
         }
-        Ok((checksum(&bytes) == graph.hash).then_some(bytes))
+        Ok(bytes)
     }
 
     /// Commits that no graph of the model is used from now on; returns false if that of `commit` is not the one in use.

@@ -39,7 +39,7 @@ pub struct RemovedVersions {
     pub n_versions: u64,
 }
 
-/// State of a node, which determines the vectors that are needed.
+/// State of a node, which determines the vectors that are needed, with those of the vector graph in use.
 #[derive(Clone, Copy, Debug)]
 pub struct NeededVectors<'a> {
     /// Model of the collection; vectors of others are not needed.
@@ -169,14 +169,18 @@ impl Collection {
         })
     }
 
-    /// Removes vectors below the floor that the newest state does not need; returns their number.
+    /// Removes vectors below the floor that neither the newest state nor the vector graph in use needs; returns their number.
     ///
-    /// Returns `None`, and removes no more, unless `needed` is the newest state and every running node has applied it: a node that applies another one may still need them.
+    /// Walks through the graph pass texts that no note has any more, so a node that adopts it needs their vectors as well.
+    /// Returns `None`, and removes no more, unless `needed` is the newest state and every running node has applied it: a node that applies another one may still need them. The same holds while a node builds a graph, and for a graph of a later release.
     pub fn remove_unneeded_vectors(
         &self,
         lease: &Lease,
         needed: &NeededVectors<'_>,
     ) -> Result<Option<u64>, CommitError> {
+        let walked = self.graph_texts(needed.model, needed.generation)?;
+        let Some(walked) = walked else { return Ok(None) };
+        let walked: HashSet<TextHash> = walked.into_iter().collect();
         let (mut n_removed, mut after) = (0, VectorKey::default());
         loop {
             let keys = self.vectors_below_floor(&after)?;
@@ -187,7 +191,8 @@ impl Collection {
             for (owner, text) in keys {
                 let hash = stored_hash(&text);
                 let hash = hash.map_err(|error| error.of("read vectors", self.database.place()))?;
-                if owner != model || !needed.texts.contains(&hash) {
+                let is_needed = needed.texts.contains(&hash) || walked.contains(&hash);
+                if owner != model || !is_needed {
                     unneeded.push((owner, text));
                 }
             }
@@ -217,7 +222,7 @@ impl Collection {
         })
     }
 
-    /// Removes vectors; returns `None` if `generation` is not the state of the log and of every running node.
+    /// Removes vectors; returns `None` if `generation` is not the state of the log and of every running node, or if a graph is being built.
     fn remove_vectors(
         &self,
         lease: &Lease,
@@ -230,6 +235,9 @@ impl Collection {
             let select = "select head = $2 and not exists (
                    select from noteweft.node where collection = $1 and generation <> $2
                      and heartbeat > now() - make_interval(secs => $3))
+                   and not exists (
+                   select from noteweft.lease where collection = $1
+                     and role like 'graph:%' and until > now())
                  from noteweft.collection where id = $1";
             let generation = generation.cast_signed();
             let columns: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =

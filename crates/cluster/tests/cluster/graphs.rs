@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use weft_cluster::{Collection, CommitError, GraphStatus};
+use weft_cluster::{Collection, CommitError, GraphStatus, NeededVectors};
 use weft_index::embedder::{Embedder, Role};
 use weft_index::vector::{GraphParams, VectorParams, VectorSearch as _};
 use weft_index::{EmbeddingStore, Reader, SharedGraph, Snapshot};
@@ -248,6 +248,60 @@ fn a_graph_replaces_the_one_before_when_many_notes_are_deleted() {
     let snapshots = agreed(&notes, &[&node, &late]);
     assert_eq!(difference(&snapshots[0], &snapshots[1]), None);
     assert_unique(&answers);
+}
+
+/// Removes the vectors that neither the notes of `node` nor the graph need, and returns their number; `None` if that has to wait.
+fn sweep(notes: &Collection, node: &TestNode) -> Option<u64> {
+    let snapshot = node.indexer.reader().snapshot();
+    let generation = snapshot.generation;
+    wait("the report of the node", || {
+        let nodes = notes.nodes().unwrap();
+        nodes.iter().all(|node| node.report.generation == generation).then_some(())
+    });
+    let model = &Words::new(&Arc::default()).identity().clone();
+    let lease = notes.removal_lease("sweep").unwrap().unwrap();
+    notes.remove_old_versions(&lease, Duration::ZERO).unwrap();
+    let texts = &snapshot.notes.summaries().flat_map(|(_, note)| note.chunk_hashes()).collect();
+    let needed = NeededVectors { model, generation, texts };
+    let n_removed = notes.remove_unneeded_vectors(&lease, &needed).unwrap();
+    notes.release_lease(&lease).unwrap();
+    n_removed
+}
+
+/// Without their vectors, the node withdrew the graph.
+#[test]
+fn node_that_joins_after_deletions_adopts_the_graph() {
+    let Some((place, notes)) = place() else { return };
+    let answers = Answers::default();
+    let node = place.start("a");
+    record(&node, &answers);
+    let model = Words::new(&Arc::default()).identity().clone();
+    for at in 0..5 {
+        node.put("early.md", &format!("# Early {at}"), Precondition::Anything).unwrap();
+        node.settle();
+    }
+    fill(&node, &mut Random::new(11), 120);
+    let graph = graph_after(&notes, 0);
+    for at in 0..10 {
+        let (name, expected) = (format!("filler/{at}.md"), Precondition::Anything);
+        node.indexer.write(WriteRequest::Delete { name, expected }).unwrap();
+    }
+    agreed(&notes, &[&node]);
+    assert_eq!(notes.newest_graph().unwrap(), Some(graph), "few deletions keep the graph");
+    let role = Collection::graph_role(&model);
+    let building = notes.take_lease(&role, "builder", 600).unwrap().unwrap();
+    assert_eq!(sweep(&notes, &node), None, "a graph that is being built may need any vector");
+    notes.release_lease(&building).unwrap();
+    let n_removed = sweep(&notes, &node);
+    assert!(n_removed.is_some_and(|n| n > 0), "earlier texts of a note: {n_removed:?}");
+    let late = place.start("late");
+    record(&late, &answers);
+    let snapshots = agreed(&notes, &[&node, &late]);
+    assert_eq!(notes.newest_graph().unwrap(), Some(graph), "the graph stays in use");
+    assert!(!is_exact(&snapshots[0]) && !is_exact(&snapshots[1]));
+    assert_eq!(difference(&snapshots[0], &snapshots[1]), None);
+    assert_unique(&answers);
+    assert_eq!(notes.verify().unwrap(), [""; 0]);
 }
 
 #[test]

@@ -41,15 +41,32 @@ impl SharedGraph {
     /// Parses [`to_bytes`](Self::to_bytes); `None` if they are damaged.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (n_texts, bytes) = bytes.split_first_chunk()?;
-        let n_bytes = usize::try_from(u64::from_le_bytes(*n_texts)).ok()?.checked_mul(16)?;
-        let (texts, bytes) = bytes.split_at_checked(n_bytes)?;
-        let texts = texts.as_chunks().0.iter().map(|text| TextHash(u128::from_le_bytes(*text)));
-        let texts: Vec<TextHash> = texts.collect();
+        let (texts, bytes) = split_texts(bytes)?;
         let graph = FrozenGraph::from_bytes(bytes, Path::new(NAME)).ok()?;
-        let is_sound = graph.n_rows() == texts.len() && texts.is_sorted_by(|a, b| a < b);
-        is_sound.then_some(Self { texts, graph })
+        (graph.n_rows() == texts.len()).then_some(Self { texts, graph })
     }
+
+    /// Returns the number of the first bytes of a graph of `n_texts` texts that contain these.
+    #[must_use]
+    pub const fn n_bytes_of_texts(n_texts: u64) -> u64 {
+        n_texts.saturating_mul(16).saturating_add(8)
+    }
+
+    /// Parses the texts from the [first bytes](Self::n_bytes_of_texts) of a graph, or more; `None` if they are damaged.
+    #[must_use]
+    pub fn texts_of_bytes(bytes: &[u8]) -> Option<Vec<TextHash>> {
+        split_texts(bytes).map(|(texts, _)| texts)
+    }
+}
+
+/// Parses the texts of a graph, and returns the bytes behind them; `None` if they are damaged.
+fn split_texts(bytes: &[u8]) -> Option<(Vec<TextHash>, &[u8])> {
+    let (n_texts, bytes) = bytes.split_first_chunk()?;
+    let n_bytes = usize::try_from(u64::from_le_bytes(*n_texts)).ok()?.checked_mul(16)?;
+    let (texts, bytes) = bytes.split_at_checked(n_bytes)?;
+    let texts = texts.as_chunks().0.iter().map(|text| TextHash(u128::from_le_bytes(*text)));
+    let texts: Vec<TextHash> = texts.collect();
+    texts.is_sorted_by(|a, b| a < b).then_some((texts, bytes))
 }
 
 /// Source of a shared graph: the vectors of the texts that chunks have in one state of an index.
@@ -305,6 +322,10 @@ mod tests {
         assert!(matches!(damaged.build(), Err(StoreError::Damaged { .. })));
 
         let bytes = graph.to_bytes();
+        let texts = graph.texts().to_vec();
+        let n_bytes = usize::try_from(SharedGraph::n_bytes_of_texts(texts.len() as u64)).unwrap();
+        assert_eq!(SharedGraph::texts_of_bytes(&bytes[..n_bytes - 1]), None, "cut");
+        assert_eq!(SharedGraph::texts_of_bytes(&bytes[..n_bytes]), Some(texts));
         assert_eq!(SharedGraph::from_bytes(&bytes), Some(graph));
         let mut swapped = bytes.clone();
         swapped.copy_within(24..40, 8);
