@@ -511,11 +511,25 @@ impl Drill {
             let channel = self.nodes[at].channel();
             while let Err(status) = self.put_probe(&channel).await {
                 let (after, id) = (returned.elapsed(), &self.nodes[at].id);
-                assert!(after < RETURN_TIMEOUT, "{id} does not write after {after:?}: {status}");
+                assert!(
+                    after < RETURN_TIMEOUT,
+                    "{id} does not write after {after:?}: {status}\n{}\n{}",
+                    self.database_activity(),
+                    self.nodes[at].log()
+                );
                 tokio::time::sleep(RETRY).await;
             }
         }
         self.returned_ms.push(returned.elapsed().as_millis());
+    }
+
+    /// Returns what the database waits for.
+    fn database_activity(&self) -> String {
+        let activity = "select backend_type, state, wait_event, now() - xact_start, query from pg_stat_activity";
+        let standbys = "select state, sync_state, sent_lsn, flush_lsn from pg_stat_replication";
+        let locks =
+            "select pid, locktype, relation::regclass, mode from pg_locks where not granted";
+        [activity, standbys, locks].map(|select| self.primary.query(select)).join("\n\n")
     }
 
     /// Writes a note that only this thread writes; returns the generation that contains it.
