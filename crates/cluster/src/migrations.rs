@@ -43,8 +43,10 @@ pub(crate) async fn migrate(client: &mut Object) -> Result<i32, TaskError> {
 
 /// Returns the version of the schema; 0 without tables.
 pub(crate) async fn schema_version(client: &impl GenericClient) -> Result<i32, TaskError> {
-    let exists =
-        client.query_one("select to_regclass('noteweft.migration') is not null", &[]).await?;
+    // Unlike `to_regclass`, a query of the catalog sees what other transactions have created since this one began.
+    let select = "select exists (
+           select from pg_catalog.pg_tables where schemaname = 'noteweft' and tablename = 'migration')";
+    let exists = client.query_one(select, &[]).await?;
     if !exists.get::<_, bool>(0) {
         return Ok(0);
     }
