@@ -22,7 +22,7 @@ use crate::open_error::OpenVaultsError;
 use crate::open_files::{connections_within, max_open_files};
 use crate::paths::{Environment, Paths};
 use crate::services::{ServerState, ServiceLimits, Services};
-use crate::status::is_full;
+use crate::status::{is_disconnected, is_full};
 use crate::telemetry::AUDIT;
 use crate::vaults::{OpenMode, Vaults};
 use crate::web::WebLayer;
@@ -527,7 +527,7 @@ async fn open(
     paths: Paths,
     place: String,
 ) -> Result<(), ServeError> {
-    let vaults = once_disk_has_space(|| {
+    let vaults = once_possible(|| {
         let (config, paths, place) = (config.clone(), paths.clone(), place.clone());
         let open =
             move || Vaults::open(&config, &paths, OpenMode::Watching { address: Some(&place) });
@@ -543,7 +543,7 @@ async fn open(
     if has_index && !is_node {
         return Ok(());
     }
-    let first = once_disk_has_space(|| {
+    let first = once_possible(|| {
         let vaults = Arc::clone(&vaults);
         // The log may not have been readable when the index was opened.
         let since = if is_node { Instant::now() } else { vaults.indexer().opened() };
@@ -586,8 +586,11 @@ async fn report_health(
 /// Pause before an attempt is repeated that failed because a disk was full.
 const SPACE_RETRY: Duration = Duration::from_secs(5);
 
-/// Repeats `attempt` as long as it fails because a disk is full: a user may free space meanwhile.
-async fn once_disk_has_space<T, F: Future<Output = Result<T, ServeError>>>(
+/// Pause before an attempt is repeated that failed because the database of a collection was lost.
+const DATABASE_RETRY: Duration = Duration::from_secs(1);
+
+/// Repeats `attempt` as long as it fails because a disk is full, on which a user may free space, or because the database of a collection was lost.
+async fn once_possible<T, F: Future<Output = Result<T, ServeError>>>(
     attempt: impl Fn() -> F,
 ) -> Result<T, ServeError> {
     loop {
@@ -595,6 +598,10 @@ async fn once_disk_has_space<T, F: Future<Output = Result<T, ServeError>>>(
             Err(error) if is_full(&error) => {
                 tracing::error!(%error, "no storage space; waiting for it");
                 tokio::time::sleep(SPACE_RETRY).await;
+            }
+            Err(error) if is_disconnected(&error) => {
+                tracing::error!(%error, "no database; waiting for it");
+                tokio::time::sleep(DATABASE_RETRY).await;
             }
             done => return done,
         }
@@ -607,5 +614,34 @@ fn of_server(
     match ended {
         Ok(outcome) => outcome.map_err(ServeError::from),
         Err(_) => Err(ServeError::Panicked),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::io;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn start_waits_for_a_lost_database_and_ends_with_other_errors() {
+        let failed = |kind: io::ErrorKind| -> ServeError {
+            let error = weft_indexer::IndexError::Log { source: kind.into() };
+            OpenVaultsError::Index(error).into()
+        };
+        let n_attempts = Cell::new(0);
+        let opened = once_possible(|| {
+            n_attempts.set(n_attempts.get() + 1);
+            let outcome = match n_attempts.get() {
+                1 => Err(failed(io::ErrorKind::NotConnected)),
+                _ => Ok(7),
+            };
+            async move { outcome }
+        });
+        assert_eq!((opened.await.unwrap(), n_attempts.get()), (7, 2));
+        let refused: Result<(), _> =
+            once_possible(|| async { Err(failed(io::ErrorKind::Other)) }).await;
+        assert!(refused.is_err());
     }
 }

@@ -164,9 +164,7 @@ pub(crate) fn of_write(error: &WriteError) -> Status {
         WriteError::Io { .. } | WriteError::MoveUnfinished { .. } if is_full(error) => {
             disk_full(&text)
         }
-        WriteError::Io { .. } | WriteError::MoveUnfinished { .. }
-            if has_kind(error, &[io::ErrorKind::NotConnected]) =>
-        {
+        WriteError::Io { .. } | WriteError::MoveUnfinished { .. } if is_disconnected(error) => {
             with_reason(Code::Unavailable, "LOG", text)
         }
         WriteError::Io { .. } | WriteError::MoveUnfinished { .. } => {
@@ -202,6 +200,11 @@ pub(crate) fn vault_removed(vault: &str) -> Status {
 #[must_use]
 pub fn is_full(error: &(dyn Error + 'static)) -> bool {
     has_kind(error, &[io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded])
+}
+
+/// Returns whether the cause of an error is that the database of a collection cannot be reached.
+pub(crate) fn is_disconnected(error: &(dyn Error + 'static)) -> bool {
+    has_kind(error, &[io::ErrorKind::NotConnected])
 }
 
 /// Returns true if the cause of an error is an I/O error of one of these kinds.
