@@ -40,6 +40,12 @@ impl TestChannel {
         let seen = Some(Arc::clone(seen));
         Self { channels: channels.into(), n_calls: Arc::default(), seen }
     }
+
+    /// Returns the number of daemons; each call goes to the next of them.
+    #[must_use]
+    pub fn n_daemons(&self) -> usize {
+        self.channels.len()
+    }
 }
 
 impl Service<http::Request<Body>> for TestChannel {
