@@ -126,7 +126,6 @@ pub(super) fn lifts(
         by_topics = topic_connections(query, pool, seed_ids, settings, &mut fanout_limited);
     }
     query.read_best_passages(pool, seed_ids)?;
-    let max_notes = bridge::max_notes_with_word(query.snapshot.keyword.n_passages_in_all());
     let mut by_topics = by_topics.into_iter();
     for (rank, seed_id) in seed_ids.iter().enumerate() {
         stop.check()?;
@@ -144,19 +143,9 @@ pub(super) fn lifts(
             && settings.bridge.shared_words
             && !disabled_signals.shared_words
         {
-            let passage = pool.best_passage(*seed_id).map(|passage| passage.span);
-            // The other passages of a long note may be about something else.
-            let is_long = query.snapshot.keyword.n_passages(*seed_id) > 1;
-            let text = match passage {
-                None if is_long => PartWords::default(),
-                _ => query.part_words(*seed_id, passage, analyzers)?,
-            };
-            let terms = match passage {
-                Some(_) => query.snapshot.keyword.rare_terms_of(&text.terms, max_notes)?,
-                None => query.snapshot.keyword.rare_terms(*seed_id, max_notes)?,
-            };
+            let (terms, names) = seed_words(query, pool, *seed_id, analyzers)?;
             words = kinships(query, *seed_id, terms, &mut own)?;
-            words.sections = named(query, *seed_id, &text.names, &mut own)?;
+            words.sections = named(query, *seed_id, &names, &mut own)?;
         }
         seed.words.clone_from(&words.terms);
         seeds.push(seed);
@@ -398,6 +387,30 @@ fn topic_connections(
         }
     }
     joints
+}
+
+/// Returns the rare words of a hit, and its words in the form in which names are compared.
+///
+/// Both are those of the best passage of a long note, because its other passages may be about something else.
+fn seed_words(
+    query: &PreparedQuery<'_>,
+    pool: &CandidatePool,
+    seed_id: NoteId,
+    analyzers: &AnalyzerPool,
+) -> Result<(Vec<NoteTerm>, Vec<String>), EngineError> {
+    let keyword = &query.snapshot.keyword;
+    let max_notes = bridge::max_notes_with_word(keyword.n_passages_in_all());
+    let Some(passage) = pool.best_passage(seed_id) else {
+        let is_long = keyword.n_passages(seed_id) > 1;
+        let words = if is_long {
+            PartWords::default()
+        } else {
+            query.part_words(seed_id, None, analyzers)?
+        };
+        return Ok((keyword.rare_terms(seed_id, max_notes)?, words.names));
+    };
+    let PartWords { terms, names } = query.part_words(seed_id, Some(passage.span), analyzers)?;
+    Ok((keyword.rare_terms_of(&terms, max_notes)?, names))
 }
 
 /// Adds the kinship of `seed_id` with every note that shares the rarest of `terms`, which are words of its text; returns those words.
