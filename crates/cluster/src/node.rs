@@ -101,6 +101,18 @@ impl NodeThreads {
         Ok(node)
     }
 
+    /// Returns the collection that the node serves.
+    #[must_use]
+    pub const fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    /// Returns the name of the node in the collection.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Starts to remove versions that are older than `keep`, and vectors that no text needs, whenever no other node does.
     pub fn remove_old_versions(&mut self, keep: Duration) -> std::io::Result<()> {
         let (collection, holder) = (self.collection.clone(), self.id.clone());

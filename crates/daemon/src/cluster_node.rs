@@ -53,8 +53,6 @@ pub(crate) struct ServedCollection {
 pub(crate) struct ServingNode {
     threads: NodeThreads,
     home: Arc<CollectionHome>,
-    collection: String,
-    id: String,
     max_lag: Duration,
     /// False until the index has reached the head of the log for the first time.
     is_current: AtomicBool,
@@ -73,8 +71,7 @@ pub(crate) struct NodeHealth {
 impl NodeHealth {
     /// Returns true if a load balancer should send requests to the node.
     pub(crate) fn is_serving(&self) -> bool {
-        let Self { lag, max_lag, is_current, state } = self;
-        *is_current && !lag.is_behind(*max_lag) && state.agreement.problem().is_none()
+        self.not_serving_reason().is_none()
     }
 
     /// Returns why the node does not serve, as a part of a sentence; `None` if it does.
@@ -127,12 +124,12 @@ impl NodeHealth {
 impl ServingNode {
     /// Returns the name of its collection.
     pub(crate) fn collection(&self) -> &str {
-        &self.collection
+        self.threads.collection().name()
     }
 
     /// Returns its name in the collection.
     pub(crate) fn id(&self) -> &str {
-        &self.id
+        self.threads.id()
     }
 
     /// Records that the index has reached the head of the log.
@@ -218,7 +215,7 @@ impl ServedCollection {
             None => kept_id(&self.store.with_extension("node"))?,
         };
         let report = NodeReport {
-            id: id.clone(),
+            id,
             address: address.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             generation: 0,
@@ -233,8 +230,6 @@ impl ServedCollection {
         Ok(ServingNode {
             threads: started.map_err(failed)?,
             home: Arc::clone(&self.home),
-            collection: self.collection.name().to_owned(),
-            id,
             max_lag: Duration::from_millis(*max_lag_ms),
             is_current: AtomicBool::new(false),
         })
