@@ -39,7 +39,7 @@ pub struct RemovedVersions {
     pub n_versions: u64,
 }
 
-/// State of a node, which determines the vectors that are needed, with those of the vector graph in use.
+/// State of a node. Its texts and those of the vector graph in use determine the vectors that are needed.
 #[derive(Clone, Copy, Debug)]
 pub struct NeededVectors<'a> {
     /// Model of the collection; vectors of others are not needed.
@@ -171,16 +171,16 @@ impl Collection {
 
     /// Removes vectors below the floor that neither the newest state nor the vector graph in use needs; returns their number.
     ///
-    /// Walks through the graph pass texts that no note has any more, so a node that adopts it needs their vectors as well.
+    /// The graph in use may contain texts that no note has any more, and a node that adopts it needs their vectors.
     /// Returns `None`, and removes no more, unless `needed` is the newest state and every running node has applied it: a node that applies another one may still need them. The same holds while a node builds a graph, and for a graph of a later release.
     pub fn remove_unneeded_vectors(
         &self,
         lease: &Lease,
         needed: &NeededVectors<'_>,
     ) -> Result<Option<u64>, CommitError> {
-        let walked = self.graph_texts(needed.model, needed.generation)?;
-        let Some(walked) = walked else { return Ok(None) };
-        let walked: HashSet<TextHash> = walked.into_iter().collect();
+        let in_graph = self.graph_texts(needed.model, needed.generation)?;
+        let Some(in_graph) = in_graph else { return Ok(None) };
+        let in_graph: HashSet<TextHash> = in_graph.into_iter().collect();
         let (mut n_removed, mut after) = (0, VectorKey::default());
         loop {
             let keys = self.vectors_below_floor(&after)?;
@@ -191,7 +191,7 @@ impl Collection {
             for (owner, text) in keys {
                 let hash = stored_hash(&text);
                 let hash = hash.map_err(|error| error.of("read vectors", self.database.place()))?;
-                let is_needed = needed.texts.contains(&hash) || walked.contains(&hash);
+                let is_needed = needed.texts.contains(&hash) || in_graph.contains(&hash);
                 if owner != model || !is_needed {
                     unneeded.push((owner, text));
                 }
