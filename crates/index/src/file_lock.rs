@@ -1,3 +1,5 @@
+//! File lock: an exclusive lock on a file that ends when it is dropped, even if a forked process has a copy of the handle.
+
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
