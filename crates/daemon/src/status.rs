@@ -179,7 +179,7 @@ pub(crate) fn of_file(error: &FilePositionError) -> Status {
     with_reason(Code::FailedPrecondition, "FILE_SYSTEM", error.to_string())
 }
 
-/// Builds the status for a note of a collection, of which a node has no file.
+/// Builds the status for a note without a file: a node of a collection has no files.
 pub(crate) fn no_file(place: &PlaceAnswer, collection: &str) -> Status {
     let PlaceAnswer { uri, vault, path, .. } = place;
     let names = [("note", uri.to_string()), ("vault", vault.clone()), ("path", path.clone())];

@@ -52,7 +52,7 @@ pub enum EngineError {
         "this index has no vectors: the embedding model is `none`; use the keyword or hybrid mode"
     )]
     NoVectors,
-    /// The generation of a resume token is not pinned here, or not any more.
+    /// The generation of a resume token is not available, or no longer.
     #[error(
         "the token belongs to generation {requested}, which is not available here (newest: {newest}); start again without a token, with `min_generation` {} or later",
         requested.max(newest)
