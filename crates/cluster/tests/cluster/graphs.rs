@@ -237,11 +237,20 @@ fn a_graph_replaces_the_one_before_when_many_notes_are_deleted() {
         let (name, expected) = (format!("filler/{at}.md"), Precondition::Anything);
         node.indexer.write(WriteRequest::Delete { name, expected }).unwrap();
     }
-    let second = graph_after(&notes, first.generation);
+    graph_after(&notes, first.generation);
+    // A graph that was built before all notes were written is replaced twice.
+    let second = wait("the last graph", || {
+        agreed(&notes, &[&node]);
+        let needs_graph =
+            node.indexer.reader().snapshot().vectors.as_ref().unwrap().index.needs_rebuild();
+        notes.newest_graph().unwrap().filter(|_| !needs_graph)
+    });
     let old = notes.read_graph(&model, first.generation).unwrap();
     assert!(matches!(old, LoggedGraph::Unusable), "no node needs it");
-    assert_eq!(notes.graph(&model, second.generation - 1).unwrap(), Some(first.generation));
     assert_eq!(notes.graph(&model, first.generation - 1).unwrap(), None);
+    assert_eq!(notes.graph(&model, first.generation).unwrap(), Some(first.generation));
+    assert!(notes.graph(&model, second.generation - 1).unwrap() < Some(second.generation));
+    assert_eq!(notes.graph(&model, second.generation).unwrap(), Some(second.generation));
     assert_eq!(notes.graph(&crate::model("another"), second.generation).unwrap(), None);
     let late = place.start("late");
     record(&late, &answers);
