@@ -16,7 +16,7 @@ use weft_indexer::{
     WriteError, WriteRequest,
 };
 use weft_model::TextHash;
-use weft_testkit::{Postgres, Random};
+use weft_testkit::{FailingDisk, Postgres, Random};
 
 use crate::{collection, connect};
 
@@ -80,6 +80,13 @@ impl Embedder for Words {
 /// Digest of the notes and number of chunks without a vector by generation, as any node published them.
 pub(crate) type History = Arc<Mutex<BTreeMap<u64, BTreeSet<(u128, usize)>>>>;
 
+/// Checks that all nodes published the same states.
+fn assert_unique(history: &History) {
+    for (generation, states) in &*history.lock().unwrap() {
+        assert_eq!(states.len(), 1, "generation {generation} stands for {states:?}");
+    }
+}
+
 /// A node in this process.
 pub(crate) struct TestNode {
     pub(crate) indexer: Arc<Indexer>,
@@ -138,13 +145,10 @@ impl TestNode {
         Self { indexer, _node: node }
     }
 
-    /// Records what the node publishes while `counts` returns true.
-    pub(crate) fn record(&self, history: &History, counts: impl Fn() -> bool + Send + 'static) {
+    /// Records what the node publishes.
+    pub(crate) fn record(&self, history: &History) {
         let (reader, history) = (self.indexer.reader(), Arc::clone(history));
         self.indexer.listen(move |generation| {
-            if !counts() {
-                return;
-            }
             let snapshot = reader.snapshot();
             let n_waiting = snapshot.vectors.as_ref().map_or(0, |vectors| vectors.n_waiting);
             let state = (snapshot.notes.total().digest, n_waiting);
@@ -227,7 +231,7 @@ fn three_nodes_answer_as_one_index_of_the_pulled_folder() {
     let history = History::default();
     let start = |id: &str| {
         let node = TestNode::start(&server, id, folder.path(), &n_texts);
-        node.record(&history, || true);
+        node.record(&history);
         node
     };
     let mut nodes = vec![start("a"), start("b"), start("c")];
@@ -288,9 +292,7 @@ fn three_nodes_answer_as_one_index_of_the_pulled_folder() {
         assert_eq!(digest(&node.indexer), digest(&fresh));
         assert_eq!(node.answers(), expected);
     }
-    for (generation, states) in &*history.lock().unwrap() {
-        assert_eq!(states.len(), 1, "generation {generation} stands for {states:?}");
-    }
+    assert_unique(&history);
     let status = notes.status().unwrap();
     assert_eq!(n_texts.load(Ordering::SeqCst) as u64, status.n_vectors, "each text once");
     assert_eq!((status.n_jobs, status.n_rejected), (0, 1));
@@ -373,4 +375,50 @@ fn node_without_its_database_serves_and_continues_afterwards() {
     assert!(generation <= notes.head().unwrap());
     assert_ne!(node.answers(), before);
     assert_eq!(node.indexer.status().last_error, None);
+}
+
+/// It published states with more waiting texts than other nodes had under the same number.
+#[test]
+fn node_that_cannot_store_vectors_keeps_its_last_state() {
+    let Some((server, notes)) = collection() else { return };
+    let (folder, n_texts) = (tempfile::tempdir().unwrap(), Arc::new(AtomicUsize::new(0)));
+    let history = History::default();
+    let sound = TestNode::start(&server, "sound", folder.path(), &n_texts);
+    let disk = FailingDisk::sound();
+    let parts = (disk.disk(), VectorParams::default());
+    let full = TestNode::open(&notes, "full", folder.path(), &n_texts, parts);
+    sound.record(&history);
+    full.record(&history);
+    let text = "# Moss\ngreen and soft";
+    sound.put("moss.md", text, Precondition::Nothing).unwrap();
+    sound.settle();
+    let before = notes.head().unwrap();
+    full.settle();
+    assert_eq!(full.indexer.reader().snapshot().generation, before);
+    let answers = full.answers();
+    disk.set_full_at("vec.f32");
+    let expect_full = || {
+        let refused = full.indexer.flush();
+        assert!(matches!(refused, Err(IndexError::Store(_))), "{refused:?}");
+        assert!(full.indexer.status().last_error.is_some());
+        full.indexer.reader().snapshot().generation
+    };
+    // Its vector is known, and needs a row.
+    sound.put("copy.md", text, Precondition::Nothing).unwrap();
+    sound.settle();
+    assert_eq!(expect_full(), before);
+    assert_eq!(full.answers(), answers);
+    // The note that was not published is gone by now, and another one may have its place.
+    let (name, expected) = ("copy.md".to_owned(), Precondition::Anything);
+    sound.indexer.write(WriteRequest::Delete { name, expected }).unwrap();
+    sound.put("fern.md", "# Fern\nbeside water", Precondition::Nothing).unwrap();
+    let head = sound.settle();
+    assert!(expect_full() < head, "a text waits that has a vector");
+    disk.set_full(false);
+    full.indexer.flush().unwrap();
+    sound.put("stone.md", "# Stone\n[[fern]]", Precondition::Nothing).unwrap();
+    assert_eq!(sound.settle(), full.settle());
+    assert_eq!(full.answers(), sound.answers());
+    assert_eq!(full.indexer.status().last_error, None);
+    assert_unique(&history);
 }

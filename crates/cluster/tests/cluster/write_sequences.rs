@@ -143,9 +143,7 @@ impl<'s> TestCluster<'s> {
         let disk = FailingDisk::sound();
         let parts = (disk.disk(), VectorParams::default());
         let node = TestNode::open(&notes, &id, self.folder.path(), &self.n_texts, parts);
-        // A dying node cannot store vectors, and does not live to answer without them.
-        let own_disk = Arc::clone(&disk);
-        node.record(&self.history, move || !own_disk.is_dying());
+        node.record(&self.history);
         self.nodes.push(KillableNode { id, node, disk });
     }
 

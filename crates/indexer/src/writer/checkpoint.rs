@@ -136,7 +136,8 @@ impl Writer {
         state.written(snapshot.generation, n_bytes);
         state.dirty_since = (!is_newest).then(Instant::now);
         self.publication.keep_checkpointed(snapshot, notes);
-        if self.persistence.store_failed {
+        // A commit that cannot be stored fails until it is followed.
+        if self.persistence.store_failed && !self.following.has_unpublished_vectors {
             self.clear_error(self.last_error());
         }
     }
@@ -158,6 +159,9 @@ impl Writer {
     ///
     /// On systems that keep a removed file while it is open, its bytes are freed with the last request that reads it.
     pub(super) fn compact(&mut self) -> Result<(), IndexError> {
+        if self.following.has_unpublished_vectors {
+            self.follow(false)?;
+        }
         // A published generation must not change.
         self.publish_new_vectors()?;
         // This may find that the notes must be rebuilt, and publish the rebuilt ones.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weft_index::embedder::EmbedError;
+use weft_index::notes::{Delta, NoteTable};
 use weft_model::TextHash;
 
 use super::change_batch::ChangeBatch;
@@ -79,7 +80,8 @@ impl Writer {
         let looks_up = self.vectors.pipeline().is_some() && !self.following.has_vectors;
         let keeps_graph = self.vectors.pipeline().is_none()
             || self.following.graph == Some(self.vectors.shared_graph());
-        if head == before && !is_whole && !looks_up && keeps_graph {
+        let is_published = head == before && !self.following.has_unpublished_vectors;
+        if is_published && !is_whole && !looks_up && keeps_graph {
             return Ok(());
         }
         let GraphState { commit: graph, change } = loop {
@@ -137,6 +139,8 @@ impl Writer {
         if self.publication.generation() != head {
             // The notes had to be rebuilt instead.
             self.following.retry_at = Some(Instant::now());
+        } else if !self.publication.is_rebuilding() {
+            self.following.has_unpublished_vectors = false;
         }
         Ok(())
     }
@@ -207,11 +211,41 @@ impl Writer {
         Ok(vectors)
     }
 
+    /// Updates the vectors of changed notes.
+    ///
+    /// An index over folders keeps the words and links of notes whose vectors cannot be stored. A follower fails: the state must not be published, since it has more vectors on other nodes.
+    pub(super) fn index_vectors(
+        &mut self,
+        notes: &NoteTable,
+        delta: &Delta,
+    ) -> Result<(), IndexError> {
+        let is_run = self.following.is_running();
+        let outcome = if is_run && self.following.has_unpublished_vectors {
+            // Some are of notes that the run before added, and that may be gone.
+            self.vectors.index_all(notes)
+        } else {
+            self.following.has_unpublished_vectors |= is_run;
+            self.vectors.index(notes, delta)
+        };
+        match outcome {
+            Err(error) if is_run => {
+                self.following.has_vectors = false;
+                Err(error.into())
+            }
+            Err(error) => {
+                self.report_error(&error.into());
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
     /// Gives the chunks that wait the vectors that the run has read, and changes the graph as the run says.
     ///
-    /// Fails if the graph cannot be stored; the state must then not be published.
+    /// Fails if a vector or the graph cannot be stored; the state must then not be published.
     pub(super) fn adopt_vectors(&mut self) -> Result<(), IndexError> {
         let Some(run) = &mut self.following.run else { return Ok(()) };
+        self.following.has_unpublished_vectors = true;
         let (vectors, graph) = (std::mem::take(&mut run.vectors), run.graph.take());
         let Some(embedder) = self.vectors.embedder() else { return Ok(()) };
         let model = embedder.identity().clone();
@@ -223,12 +257,14 @@ impl Writer {
                 Err(EmbedError::Failed { model: model.model.clone(), reason })
             };
             let stored = self.vectors.store(EmbeddedBatch { texts: vec![text], result });
-            if let Some(Err(error)) = stored {
-                if matches!(error, IndexError::Store(_)) {
-                    // The vector is looked up again.
+            match stored {
+                Some(Err(error @ IndexError::Store(_))) => {
+                    // It is looked up again, with those that follow.
                     self.following.has_vectors = false;
+                    return Err(error);
                 }
-                self.report_error(&error);
+                Some(Err(error)) => self.report_error(&error),
+                Some(Ok(())) | None => {}
             }
         }
         graph.map_or(Ok(()), |change| self.change_graph(change))

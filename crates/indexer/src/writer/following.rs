@@ -16,6 +16,8 @@ pub(super) struct Following {
     pub(super) run: Option<FollowRun>,
     /// True once the vectors of all texts that waited when the stored vectors were loaded have been looked up.
     pub(super) has_vectors: bool,
+    /// True while the vectors contain changes of a run that is not published, so that no state may be published with them.
+    pub(super) has_unpublished_vectors: bool,
     /// Commit whose vector graph belongs to the published state, `Some(None)` if none does; `None` until that is known.
     pub(super) graph: Option<Option<u64>>,
     /// Commit whose vector graph this index cannot use.

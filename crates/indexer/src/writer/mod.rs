@@ -324,7 +324,7 @@ impl Writer {
 
     /// Returns the time until the next scheduled task.
     fn time_until_due(&self) -> Duration {
-        let unpublished = self.vectors.has_unpublished();
+        let unpublished = self.has_publishable_vectors();
         let due = [
             self.scans.due_at(self.settings.watch.debounce()),
             unpublished.then(|| self.publication.last_published() + PUBLISH_EVERY),

@@ -77,9 +77,7 @@ impl Writer {
             Ok(keyword) => keyword,
             Err(error) => self.keyword.recover(error, &notes, generation)?,
         };
-        if let Err(error) = self.vectors.index(&notes, &delta) {
-            self.report_error(&error.into());
-        }
+        self.index_vectors(&notes, &delta)?;
         self.adopt_vectors()?;
         let vectors = self.vectors.current(&notes);
         self.publish_snapshot(Snapshot { generation, notes, keyword, vectors });
@@ -191,9 +189,14 @@ impl Writer {
         Ok(())
     }
 
+    /// Returns true if vectors or a graph arrived that no snapshot contains, and that belong to the published state.
+    pub(super) fn has_publishable_vectors(&self) -> bool {
+        self.vectors.has_unpublished() && !self.following.has_unpublished_vectors
+    }
+
     /// Publishes vectors that arrived since the last publication.
     pub(super) fn publish_new_vectors(&mut self) -> Result<(), IndexError> {
-        if !self.vectors.has_unpublished() {
+        if !self.has_publishable_vectors() {
             return Ok(());
         }
         self.vectors.sync()?;

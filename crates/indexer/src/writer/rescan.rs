@@ -148,6 +148,7 @@ impl Writer {
         }
         self.scans.last_full = Some(Instant::now());
         if let Err(error) = self.follow(full) {
+            self.report_error(&error);
             outcome = outcome.and(Err(error));
         }
         let n_scans = if self.follows() { 0 } else { self.scans.vaults.len() };
