@@ -175,6 +175,7 @@ fn place() -> Option<(Place, Collection)> {
 
 #[test]
 fn nodes_answer_alike_before_and_after_a_graph_whatever_their_history() {
+    let mut misses_rows = false;
     for seed in [1, 2, 3] {
         let Some((place, notes)) = place() else { return };
         let answers = Answers::default();
@@ -212,7 +213,7 @@ fn nodes_answer_alike_before_and_after_a_graph_whatever_their_history() {
         assert_eq!(difference(&snapshots[0], &snapshots[2]), None, "seed {seed}, late");
         let exact = VectorParams { exact_below: usize::MAX, ..SMALL };
         let [walked, exact] = [SMALL, exact].map(|params| nearest(&snapshots[0], params, &pairs()));
-        assert_ne!(walked, exact, "seed {seed}: the graph misses rows");
+        misses_rows |= walked != exact;
         let [first, other, late] = &*snapshots else { panic!("three nodes") };
         let whole = |snapshot: &Arc<Snapshot>| answers_of(Reader::of(Arc::clone(snapshot)));
         assert_eq!(whole(other), whole(first), "seed {seed}, restarted");
@@ -220,6 +221,7 @@ fn nodes_answer_alike_before_and_after_a_graph_whatever_their_history() {
         assert_unique(&answers);
         assert_eq!(notes.verify().unwrap(), [""; 0]);
     }
+    assert!(misses_rows, "searches that miss no row prove nothing about a graph");
 }
 
 #[test]
