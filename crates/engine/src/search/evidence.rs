@@ -17,6 +17,12 @@ use crate::analyzer_pool::AnalyzerPool;
 /// Share of the remainder that a passage counts as answering because it holds the link that connects its note with a hit.
 const LINK_EVIDENCE: f64 = 0.5;
 
+/// Length in characters below which a passage after the first one of its note is taken for boilerplate, such as `TBD`, if it contains no word of the query.
+const BOILERPLATE_CHARS: u32 = 150;
+
+/// Share of its keyword score that such a passage keeps; it only has that score by the title and the tags of its note.
+const BOILERPLATE_SHARE: f64 = 0.25;
+
 /// Evidence of the passage with which a note begins, if there is no query.
 const LEAD_EVIDENCE: f64 = 1.0;
 
@@ -32,7 +38,7 @@ const MAX_LINKS_READ: usize = 64;
 impl PreparedQuery<'_> {
     /// Returns the passages of each of `notes` with their evidence.
     ///
-    /// The evidence of a passage is its similarity: its keyword score and the score of the chunk around it, raised by the name of its note.
+    /// The evidence of a passage is its similarity: its keyword score and the score of the chunk around it, raised by the name of its note unless it is boilerplate.
     /// A connection raises it by what the passage adds to the hit that the connection starts from: an answer to words that the hit leaves unanswered, or the link itself.
     pub(super) fn evidence(
         &self,
@@ -45,12 +51,21 @@ impl PreparedQuery<'_> {
         ids.sort_unstable();
         ids.dedup();
         let known = self.own_evidence(&ids)?;
+        let words = self.snapshot.keyword.passage_words(&self.words, notes)?;
         let weights: Vec<f64> = self.words.terms().iter().map(|term| term.weight()).collect();
         let mut remainders: NoteMap<Remainder> = NoteMap::default();
         let mut found = NoteMap::default();
-        for id in notes {
-            let Some(NoteEvidence { passages, own, parts: _ }) = known.get(id) else { continue };
+        for (id, words) in notes.iter().zip(&words) {
+            let Some(NoteEvidence { passages, own, parts }) = known.get(id) else { continue };
             let mut evidence = own.clone();
+            // The first text of a note is its lead, however short it is.
+            let n_leading = passages.iter().take_while(|passage| passage.is_bare).count() + 1;
+            let further = evidence.iter_mut().zip(parts).zip(words).skip(n_leading);
+            for ((evidence, parts), words) in further {
+                if words.weight <= 0.0 && words.span.len() < BOILERPLATE_CHARS {
+                    *evidence = self.base(parts.vector, BOILERPLATE_SHARE * parts.keyword);
+                }
+            }
             if let Some(lift) = lifts.by_note.get(id) {
                 let best = || known.get(&lift.from).and_then(NoteEvidence::best);
                 let covers_of_hit = || best().map(|best| best.covers).unwrap_or_default();
