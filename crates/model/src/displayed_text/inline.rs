@@ -61,6 +61,8 @@ const fn is_sign(byte: u8) -> bool {
             | b'|'
             | b'^'
             | b':'
+            | b'{'
+            | b'('
     )
 }
 
@@ -147,6 +149,8 @@ impl InlineScanner<'_> {
             }
             b'^' => self.block_id(at),
             b':' => self.address(at),
+            b'{' => self.macro_call(at),
+            b'(' => self.block_reference(at),
             _ => at + 1,
         }
     }
@@ -303,6 +307,10 @@ impl InlineScanner<'_> {
                 from..from + bare.len()
             }
         };
+        if is_embed && is_image_name(&self.text[shown.clone()]) {
+            self.hide(at..end + 2);
+            return Some(end + 2);
+        }
         self.hide(at..shown.start);
         if label.is_some() {
             self.label(shown.clone());
@@ -360,6 +368,10 @@ impl InlineScanner<'_> {
         {
             end += length + 2;
         }
+        if is_image && is_image_name(&self.text[open + 1..at]) {
+            self.hide(open - 1..end);
+            return end;
+        }
         self.hide(open - usize::from(is_image)..open + 1);
         self.hide(at..end);
         end
@@ -377,6 +389,30 @@ impl InlineScanner<'_> {
             return at + 1 + length;
         }
         at + 1
+    }
+
+    /// Hides a macro of Logseq that shows something else than text, such as `{{embed ((…))}}`.
+    fn macro_call(&mut self, at: usize) -> usize {
+        let Some(call) = self.text[at..].strip_prefix("{{") else { return at + 1 };
+        let name = call.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let Some(length) = call.find("}}").filter(|_| MACROS.contains(&name)) else {
+            return at + 2;
+        };
+        self.edit(at..at + length + 4, Display::Space);
+        at + length + 4
+    }
+
+    /// Hides a reference to a block of Logseq, such as `((60a790f8-d187-499a-b2e2-73bf137356dd))`.
+    fn block_reference(&mut self, at: usize) -> usize {
+        let id = self.text[at..].strip_prefix("((").and_then(|rest| rest.split_once("))"));
+        let is_id = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+        match id {
+            Some((id, _)) if id.len() == 36 && id.bytes().all(is_id) => {
+                self.edit(at..at + id.len() + 4, Display::Space);
+                at + id.len() + 4
+            }
+            Some(_) | None => at + 1,
+        }
     }
 
     /// Passes over a bare address, whose signs are not syntax.
@@ -447,6 +483,16 @@ fn destination(text: &str) -> Option<usize> {
         at += spaces(&text[at..]);
     }
     text[at..].starts_with(')').then_some(at + 1)
+}
+
+/// Macros of Logseq whose arguments are not text.
+const MACROS: &[&str] = &["embed", "renderer", "tweet", "twitter", "video", "vimeo", "youtube"];
+
+/// True for the name of an image file, which says nothing in place of the image.
+fn is_image_name(text: &str) -> bool {
+    const EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "bmp"];
+    let extension = text.trim().rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|it| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(it)))
 }
 
 /// Elements within a line. Tags of other names, such as `<account>`, are displayed.

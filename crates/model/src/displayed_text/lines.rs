@@ -7,7 +7,7 @@ use crate::is_link_definition;
 /// The role of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// Nothing to display: a blank line, a fence, a rule, a comment, the definition of a link.
+    /// Nothing to display: a blank line, a fence, a rule, a comment, the definition of a link, a property that a program wrote.
     Hidden,
     /// Displayed as written: code or math.
     Code,
@@ -161,6 +161,10 @@ impl LineReader {
             line.content.start += length;
         }
         let rest = &body[line.content.clone()];
+        if is_program_property(rest) || is_block_mark(rest) {
+            line.bullet = None;
+            return LineKind::Hidden;
+        }
         if is_item {
             (self.is_in_list, self.is_in_table) = (true, false);
         } else if prefix.columns == 0 && self.is_after_blank {
@@ -270,6 +274,29 @@ fn is_rule(text: &str) -> bool {
     };
     let is_part = |c: char| c == mark || (mark != '=' && matches!(c, ' ' | '\t'));
     text.chars().all(is_part) && text.chars().filter(|c| *c == mark).count() >= 3
+}
+
+/// True for a property that Logseq writes for itself, such as `id:: 6380d3a2-71da-49ea-9c9d-349a80e74694`.
+fn is_program_property(text: &str) -> bool {
+    let Some((key, value)) = text.split_once("::") else { return false };
+    let value = value.trim();
+    match key {
+        "id" => value.len() == 36 && value.bytes().filter(|byte| *byte == b'-').count() == 4,
+        "collapsed" => matches!(value, "true" | "false"),
+        "created-at" | "created_at" | "updated-at" | "updated_at" | "card-last-interval"
+        | "card-repeats" | "card-ease-factor" | "card-next-schedule" | "card-last-reviewed"
+        | "card-last-score" | "hl-page" | "hl-color" | "ls-type" => true,
+        _ => key.starts_with("logseq."),
+    }
+}
+
+/// True for the first or last line of an Org block, such as `#+BEGIN_QUOTE`.
+fn is_block_mark(text: &str) -> bool {
+    let Some(name) = text.strip_prefix("#+") else { return false };
+    let is = |start: &str| {
+        name.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+    };
+    is("begin_") || is("end_")
 }
 
 /// Returns the text of a heading, without closing marks and attributes such as `{#id}`.
