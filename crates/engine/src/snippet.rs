@@ -117,6 +117,7 @@ impl<'q> Cutter<'q> {
         let windows = windows.apart(self.n);
         let windows =
             if windows.is_empty() { vec![head(body, best.start, self.chars)] } else { windows };
+        let windows = windows.into_iter().map(|window| rounded(body, &found, window)).collect();
         shown(entry, &found, windows)
     }
 
@@ -267,6 +268,81 @@ fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Ve
             }
         })
         .collect()
+}
+
+/// Moves the end of a window to the end of a sentence, list item or table row, if one is after its last match and in its second half, and before the next heading. Otherwise moves it out of words with signs, such as `EIP-4844`.
+///
+/// Punctuation at the start that belongs to the text before is dropped.
+fn rounded(body: &str, found: &[Match], (start, end): (usize, usize)) -> (usize, usize) {
+    let inside = found.iter().skip_while(|at| at.start < start).take_while(|at| at.end <= end);
+    let (first, last) = (inside.clone().next(), inside.last());
+    let first = first.map_or(end, |first| first.start);
+    let stray = body[start..first].trim_start_matches(|c: char| {
+        c.is_whitespace() || matches!(c, ',' | ';' | ':' | '.' | ')' | ']' | '}' | '!' | '?')
+    });
+    let is_whole = begins_unit(body, start) || stray.is_empty();
+    let start = if is_whole { start } else { first - stray.len() };
+    let least = last.map_or(start, |last| last.end);
+    let end = section_end(body, least, end);
+    if start >= end || ends_unit(body, end) {
+        return (start, end);
+    }
+    let middle = body.ceil_char_boundary(start + (end - start) / 2);
+    let unit = last_unit_end(body, least.max(middle), end);
+    (start, unit.unwrap_or_else(|| outside_words(body, least.max(middle), end)))
+}
+
+/// Returns the end of the text before the next heading in `from..to`; `to` without one.
+fn section_end(body: &str, from: usize, to: usize) -> usize {
+    let mut lines = body[from..to].match_indices('\n').map(|(at, _)| from + at + 1);
+    let heading = lines.find(|at| heading_marks(&body[*at..]).is_some());
+    heading.map_or(to, |at| from + body[from..at].trim_end().len())
+}
+
+/// True if a sentence, list item, table row, heading or paragraph begins at `byte`.
+fn begins_unit(body: &str, byte: usize) -> bool {
+    byte == 0
+        || block_start(body, byte, byte).is_some()
+        || sentence_start(body, byte, byte).is_some()
+}
+
+/// True if a sentence, list item, table row, heading or paragraph ends at `byte`.
+fn ends_unit(body: &str, byte: usize) -> bool {
+    let rest = &body[byte..];
+    let next = byte + rest.len() - rest.trim_start().len();
+    let is_last_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+    next == body.len()
+        || is_last_line && {
+            let line = byte + body[byte..next].rfind('\n').map_or(0, |newline| newline + 1);
+            follows_block(&body[..line]) || begins_block(&body[line..])
+        }
+        || next > byte && sentence_start(body, next, next).is_some()
+}
+
+/// Returns the last end of a sentence, list item, table row, heading or paragraph in `from..=to`.
+fn last_unit_end(body: &str, from: usize, to: usize) -> Option<usize> {
+    let mut ends = body[from..to].rmatch_indices(char::is_whitespace).map(|(at, _)| from + at);
+    ends.find(|at| ends_unit(body, *at) && !body[..*at].ends_with(char::is_whitespace))
+}
+
+/// Returns the last end of a word in `from..=to` that white space follows, unless words have no spaces; not that of a list marker or an opening bracket.
+fn outside_words(body: &str, from: usize, to: usize) -> usize {
+    let is_joined = |at: usize| {
+        let (before, after) = (body[..at].chars().next_back(), body[at..].chars().next());
+        let is_ascii = |c: Option<char>| c.is_some_and(|c| c.is_ascii() && !c.is_whitespace());
+        is_ascii(before) && after.is_some_and(|c| !c.is_whitespace())
+            || is_ascii(after) && before.is_some_and(|c| !c.is_whitespace())
+    };
+    let is_marker = |at: usize| {
+        let line = body[from..at].rsplit('\n').next().unwrap_or_default();
+        let is_sign =
+            |c: char| c.is_whitespace() || c.is_ascii_digit() || "-*+•#>|`.()[]{}".contains(c);
+        line.len() < at - from && line.chars().all(is_sign)
+    };
+    let spaces = body[from..to].rmatch_indices(char::is_whitespace).map(|(at, _)| from + at);
+    let mut ends =
+        std::iter::once(to).chain(spaces).map(|at| from + body[from..at].trim_end().len());
+    ends.find(|at| !is_joined(*at) && !is_marker(*at)).unwrap_or(to)
 }
 
 /// Candidate windows of a body: each match has one that starts shortly before it.
@@ -635,6 +711,54 @@ mod tests {
         let byte = body.find(sought).expect("the text contains it");
         let start = start_before(body, byte, chars / 4);
         weft_model::displayed_text(body, start..end_after(body, start, chars)).into_string()
+    }
+
+    /// Returns the displayed text of the rounded window around the first `sought`, and whether it starts and ends inside.
+    fn rounded_text(body: &str, sought: &str, chars: usize) -> (String, bool, bool) {
+        let start = body.find(sought).expect("the text contains it");
+        let found = [Match { start, end: start + sought.len(), term: 0 }];
+        let from = start_before(body, start, chars / 4);
+        let (from, to) = rounded(body, &found, (from, end_after(body, from, chars)));
+        let text = weft_model::displayed_text(body, from..to).into_string();
+        (text, !begins_unit(body, from), !ends_unit(body, to))
+    }
+
+    #[test]
+    fn window_ends_with_a_sentence_or_outside_words_with_signs() {
+        for (name, body, expected) in [
+            ("sentence", "Some moss. They grow old. They are green.", "Some moss. They grow old."),
+            ("item", "- moss grows here\n- then some other ferns", "• moss grows here"),
+            ("heading", "Some moss.\n\n## Ferns\n\nThey grow old.", "Some moss."),
+            ("bullet", "- moss is a soft plant\n- f", "• moss is a soft plant\n• f"),
+            (
+                "number",
+                "1. moss is a soft plant and so\n2. ferns",
+                "1. moss is a soft plant and so",
+            ),
+            ("body", "Some moss", "Some moss"),
+        ] {
+            let expected = (expected.to_owned(), false, false);
+            assert_eq!(rounded_text(body, "moss", 34), expected, "{name}");
+        }
+        for (name, body, expected) in [
+            (
+                "joined word",
+                "The moss solves the issue of EIP-4844 well",
+                "The moss solves the issue of",
+            ),
+            (
+                "bracket",
+                "The moss solves all the issues [of](a.md) it",
+                "The moss solves all the issues",
+            ),
+        ] {
+            let expected = (expected.to_owned(), false, true);
+            assert_eq!(rounded_text(body, "moss", 32), expected, "{name}");
+        }
+        let stray = rounded_text(&format!("{}, using moss. So", "fern".repeat(9)), "moss", 36);
+        assert_eq!(stray, ("using moss. So".to_owned(), true, false));
+        let dots = "fern ".to_owned() + &".".repeat(60);
+        assert_eq!(rounded(&dots, &[], (20, 30)), (20, 30), "a text of punctuation alone stays");
     }
 
     #[test]
