@@ -28,6 +28,10 @@ pub struct Snippet {
     pub matches: Vec<(u32, u32)>,
     /// Headings above the snippet, outermost first.
     pub heading_path: Vec<String>,
+    /// True if the sentence, list item or table row at the start begins before the snippet.
+    pub starts_inside: bool,
+    /// True if the sentence, list item or table row at the end continues after the snippet.
+    pub ends_inside: bool,
 }
 
 /// Maximum number of bytes searched for matches at once. A longer body is searched in its best chunk, or in consecutive parts up to the first match.
@@ -265,6 +269,8 @@ fn shown(entry: &NoteEntry, found: &[Match], windows: Vec<(usize, usize)>) -> Ve
                 end: span.end,
                 matches,
                 heading_path: Heading::path(&entry.note.headings, span.start),
+                starts_inside: !begins_unit(body, start),
+                ends_inside: !ends_unit(body, end),
             }
         })
         .collect()

@@ -56,26 +56,34 @@ function hidden(text: string): Range[] {
   return found;
 }
 
+/** A snippet of a hit. */
+interface SnippetText {
+  readonly text: string;
+  readonly matches: readonly Range[];
+  readonly startsInside: boolean;
+  readonly endsInside: boolean;
+}
+
 /**
- * Splits the displayed text of a snippet along ascending spans of it, in Unicode scalar values. `start` is its position in the body.
+ * Splits the displayed text of a snippet along its matches, which are in Unicode scalar values.
  *
  * A snippet that starts or ends inside a sentence is marked by an ellipsis.
  */
-export function snippetPieces(text: string, start: number, spans: readonly Range[]): Piece[] {
+export function snippetPieces({ text, matches, startsInside, endsInside }: SnippetText): Piece[] {
   const characters = [...text];
   const pieces: Piece[] = [];
   const add = (from: number, to: number, marked: boolean) => {
     if (from < to) pieces.push({ text: characters.slice(from, to).join(""), marked });
   };
   let at = 0;
-  for (const span of spans) {
+  for (const span of matches) {
     add(at, span.start, false);
     add(Math.max(at, span.start), span.end, true);
     at = Math.max(at, span.end);
   }
   add(at, characters.length, false);
-  if (start > 0 && /^\p{Ll}/u.test(text)) pieces.unshift({ text: "… ", marked: false });
-  if (/[\p{L}\p{N},;:–—-]$/u.test(text)) pieces.push({ text: " …", marked: false });
+  if (startsInside) pieces.unshift({ text: "… ", marked: false });
+  if (endsInside) pieces.push({ text: " …", marked: false });
   return pieces;
 }
 

@@ -63,15 +63,15 @@ test("marks stay on their words, counted in characters of the body", () => {
 });
 
 test("matches of a snippet count characters of its displayed text", () => {
-  for (const [name, text, start, spans, shown] of [
-    ["in the middle", "See the second.", 10, [[8, 14]], "See the ‹second›."],
-    ["after a character of two units", "𝄞 clock.", 5, [[2, 7]], "𝄞 ‹clock›."],
-    ["whole, at the start of the body", "clock", 0, [[0, 5]], "‹clock› …"],
-    ["inside a sentence", "clock and sun.", 7, [[0, 5], [10, 13]], "… ‹clock› and ‹sun›."],
-    ["none", "Signs [[stay]] *here*.", 7, [], "Signs [[stay]] *here*."],
+  for (const [name, text, [startsInside, endsInside], spans, shown] of [
+    ["whole", "See the second.", [false, false], [[8, 14]], "See the ‹second›."],
+    ["after a character of two units", "𝄞 clock.", [false, false], [[2, 7]], "𝄞 ‹clock›."],
+    ["cut at the end", "clock", [false, true], [[0, 5]], "‹clock› …"],
+    ["cut at the start", "clock and sun.", [true, false], [[0, 5], [10, 13]], "… ‹clock› and ‹sun›."],
+    ["none", "Signs [[stay]] *here*.", [false, false], [], "Signs [[stay]] *here*."],
   ]) {
-    const ranges = spans.map(([from, to]) => ({ start: from, end: to }));
-    const pieces = snippetPieces(text, start, ranges);
+    const matches = spans.map(([from, to]) => ({ start: from, end: to }));
+    const pieces = snippetPieces({ text, matches, startsInside, endsInside });
     assert.equal(pieces.map((piece) => (piece.marked ? `‹${piece.text}›` : piece.text)).join(""), shown, name);
   }
 });

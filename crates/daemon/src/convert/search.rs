@@ -337,7 +337,8 @@ fn signals(signals: engine::Signals) -> wire::Signals {
 }
 
 fn snippet(snippet: engine::Snippet) -> wire::Snippet {
-    let engine::Snippet { text, start, end, matches, heading_path } = snippet;
+    let engine::Snippet { text, start, end, matches, heading_path, starts_inside, ends_inside } =
+        snippet;
     let matches = matches.into_iter().map(|(start, end)| wire::Span { start, end }).collect();
-    wire::Snippet { text, start, end, heading_path, matches }
+    wire::Snippet { text, start, end, heading_path, matches, starts_inside, ends_inside }
 }

@@ -128,7 +128,7 @@ impl SearchOutput {
         let mut omitted_passage_count = 0;
         let notes = hits.into_iter().map(|hit| {
             let mut passages = Vec::new();
-            for Snippet { text, start, end: _, heading_path, matches: _ } in hit.snippets {
+            for Snippet { text, start, heading_path, .. } in hit.snippets {
                 let cost = text.chars().count();
                 if cost > room {
                     omitted_passage_count += 1;

@@ -277,6 +277,9 @@ fn snippet_line(snippet: &Snippet, theme: Theme) -> Line<'static> {
             run.clear();
         }
     };
+    if snippet.starts_inside {
+        run.push('…');
+    }
     for (at, c) in (0..).zip(snippet.text.chars()) {
         if is_match(at) != is_run_match {
             finish(&mut run, is_run_match);
@@ -285,6 +288,10 @@ fn snippet_line(snippet: &Snippet, theme: Theme) -> Line<'static> {
         run.push(if c == '\n' { ' ' } else { c });
     }
     finish(&mut run, is_run_match);
+    if snippet.ends_inside {
+        run.push('…');
+        finish(&mut run, false);
+    }
     Line::from(parts)
 }
 

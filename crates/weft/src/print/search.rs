@@ -282,17 +282,18 @@ fn ranking(explanation: &Explanation, fanout_limited: &[String]) -> String {
     out
 }
 
-/// Formats a passage with its matches marked and its blocks apart, with dots in front if it starts inside a sentence.
+/// Formats a passage with its matches marked and its blocks apart, with dots where it starts or ends inside a sentence.
 ///
 /// A heading at its start is omitted, because it is printed above, as the title is.
 fn passage(snippet: &Snippet, title: &str, columns: usize) -> String {
-    let Snippet { text, start, end: _, heading_path, matches } = snippet;
+    let Snippet { text, start: _, end: _, heading_path, matches, starts_inside, ends_inside } =
+        snippet;
     let is_marked = |at: u32| matches.iter().any(|span| (span.start..span.end).contains(&at));
     let heading = heading_path.last().map_or(title, String::as_str);
     let is_repeated = text.split_once('\n').is_some_and(|(first, _)| first == heading);
     let n_omitted = if is_repeated { heading.chars().count() + 1 } else { 0 };
-    let is_cut = *start > 0 && text.starts_with(char::is_lowercase) && !is_repeated;
-    let mut marked: Vec<(char, bool)> = is_cut.then_some(('…', false)).into_iter().collect();
+    let dots = |is_cut: bool| is_cut.then_some(('…', false));
+    let mut marked: Vec<(char, bool)> = dots(*starts_inside && !is_repeated).into_iter().collect();
     let mut chars = (0..).zip(text.chars()).skip(n_omitted).peekable();
     while let Some((at, c)) = chars.next() {
         match (c, chars.peek()) {
@@ -301,6 +302,7 @@ fn passage(snippet: &Snippet, title: &str, columns: usize) -> String {
             (c, _) => marked.push((c, is_marked(at))),
         }
     }
+    marked.extend(dots(*ends_inside));
     wrap(&marked, columns, "    ")
 }
 
@@ -317,6 +319,8 @@ mod tests {
             end: 19,
             heading_path: vec!["Ground".into()],
             matches: vec![Span { start: 5, end: 9 }],
+            starts_inside: true,
+            ends_inside: false,
         };
         Hit {
             uri: "plants/moss".into(),
@@ -352,16 +356,17 @@ mod tests {
 
     #[test]
     fn passage_shows_where_blocks_start() {
-        for (text, expected) in [
-            ("soft moss", "    …soft moss\n"),
-            ("Soft moss.", "    Soft moss.\n"),
-            ("• soft\n• moss", "    • soft • moss\n"),
-            ("Soft moss.\nGround\nWet.", "    Soft moss. · Ground · Wet.\n"),
-            ("Moss\nIt is soft.", "    It is soft.\n"),
-            ("moss\nit is soft", "    …moss · it is soft\n"),
-            ("Moss", "    Moss\n"),
+        for (text, [starts_inside, ends_inside], expected) in [
+            ("soft moss", [true, true], "    …soft moss…\n"),
+            ("Soft moss.", [false, false], "    Soft moss.\n"),
+            ("• soft\n• moss", [false, true], "    • soft • moss…\n"),
+            ("Soft moss.\nGround\nWet.", [false, false], "    Soft moss. · Ground · Wet.\n"),
+            ("Moss\nIt is soft.", [false, false], "    It is soft.\n"),
+            ("moss\nit is soft", [true, false], "    …moss · it is soft\n"),
+            ("Moss", [false, false], "    Moss\n"),
         ] {
-            let snippet = Snippet { text: text.into(), start: 10, ..Snippet::default() };
+            let text = text.into();
+            let snippet = Snippet { text, starts_inside, ends_inside, ..Snippet::default() };
             assert_eq!(passage(&snippet, "Moss", 80), expected);
         }
     }

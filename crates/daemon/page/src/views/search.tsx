@@ -311,7 +311,7 @@ function Found({ hit, params, chosen, choose }: { hit: Hit; params: URLSearchPar
       {hit.snippets.map((snippet) => (
         <p key={snippet.start} class="snippet" dir="auto">
           <Headings path={snippet.headingPath} title={hit.title} />
-          {snippetPieces(snippet.text, snippet.start, snippet.matches).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
+          {snippetPieces(snippet).map((piece, at) => (piece.marked ? <mark key={at}>{piece.text}</mark> : piece.text))}
         </p>
       ))}
       {why && <ScoreTable hit={hit} />}

@@ -19,6 +19,7 @@ fn hit(title: &str, score: f64, text: &str, start: u32) -> Hit {
         end: start + u32::try_from(text.chars().count()).unwrap(),
         heading_path: vec!["Leap second".into()],
         matches: at.map(|at| WireSpan { start: at, end: at + 4 }).into_iter().collect(),
+        ..Snippet::default()
     };
     let uri = format!("clocks/{title}");
     Hit { uri, title: title.into(), score, snippets: vec![snippet], ..Hit::default() }
