@@ -30,7 +30,7 @@ const N_NEAREST_CHUNKS: usize = 100;
 /// Maximum number of chunks of one note that represent its text.
 const MAX_OWN_CHUNKS: usize = 256;
 
-/// Share of all notes beyond which a linked note says little about the notes that link to it.
+/// Share of all notes beyond which a linked note or topic says little about the notes that link to it.
 const HUB_SHARE: f64 = 0.1;
 
 /// Number of linking notes up to which a note is not a hub, however small the vault.
@@ -109,7 +109,7 @@ impl<'s> FocusSurroundings<'s> {
         linked
     }
 
-    /// Returns true if so many notes link to a note, such as a property value, that it comes after the other linked notes.
+    /// Returns true if so many notes link to a note or placeholder, such as a property value, that it comes after the other linked notes and is no topic.
     #[expect(clippy::cast_precision_loss, reason = "a share of a number of notes")]
     fn is_hub(&self, note: NoteId) -> bool {
         let notes = &self.snapshot.notes;
@@ -138,8 +138,10 @@ impl<'s> FocusSurroundings<'s> {
             notes: self.passing,
             max_fanout: MAX_TOPIC_FANOUT,
         };
-        let graph = self.snapshot.notes.graph();
-        let mut found = topic_notes(graph, &request);
+        let notes = &self.snapshot.notes;
+        let graph = notes.graph();
+        let is_specific = |topic| !self.is_hub(topic) && !notes.leads_out_of_vault(topic);
+        let mut found = topic_notes(graph, &request, is_specific);
         // A note that links to everything, such as a list of changes, shares topics by chance.
         let score = |found: &TopicNote| {
             found.score / f64::from(graph.degrees(found.note).outgoing).ln_1p().max(1.0)

@@ -211,9 +211,13 @@ pub struct TopicNote {
 
 /// Returns the notes that share topics with a note without a link to it, those that share most first, ties by uri.
 ///
-/// In contrast to [`siblings`], the scores of several shared topics add up. The same fan-out limits apply.
+/// In contrast to [`siblings`], the scores of several shared topics add up, and only topics for which `is_specific` returns true relate notes. The same fan-out limits apply.
 #[must_use]
-pub fn topic_notes(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Vec<TopicNote> {
+pub fn topic_notes(
+    graph: &NoteGraph,
+    request: &SiblingRequest<'_>,
+    is_specific: impl Fn(NoteId) -> bool,
+) -> Vec<TopicNote> {
     let lists = [
         (Side::Outgoing, graph.outgoing(request.seed)),
         (Side::Incoming, graph.inbound(request.seed)),
@@ -227,7 +231,7 @@ pub fn topic_notes(graph: &NoteGraph, request: &SiblingRequest<'_>) -> Vec<Topic
     let is_direct: HashSet<NoteId> = neighbors.iter().copied().collect();
     let mut topics: Vec<(f64, NoteId)> = neighbors
         .into_iter()
-        .filter(|id| *id != request.seed && is_topic(graph, *id, request))
+        .filter(|id| *id != request.seed && is_topic(graph, *id, request) && is_specific(*id))
         .map(|topic| (sibling_score(graph, topic, request.sibling_score), topic))
         .collect();
     // The first topic of a note is its best one.

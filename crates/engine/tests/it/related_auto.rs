@@ -136,6 +136,34 @@ fn shared_topics_add_up() {
 }
 
 #[test]
+fn topics_of_very_many_notes_and_files_outside_the_vault_relate_no_notes() {
+    let of_range = |range: std::ops::Range<usize>, n: usize, link: &'static str| {
+        if range.contains(&n) { link } else { "" }
+    };
+    let files: String = (0..24)
+        .map(|n| {
+            let rare = of_range(0..7, n, "[[rare]]");
+            let outside = of_range(0..8, n, "[license](../../LICENSE.md)");
+            let inside = of_range(8..16, n, "[notice](../NOTICE.md)");
+            format!("=== n{n}/x.md\n[[common]] {rare} {outside} {inside}\n")
+        })
+        .collect();
+    let vault = Vault::new(&files);
+    let of = |focus: &str| found(&vault.engine.related(&auto(focus)).unwrap());
+    let sharing = |others: &[usize], topic: &str| {
+        others.iter().map(|n| format!("TopicSibling n{n}/x [{topic}]")).collect::<Vec<_>>()
+    };
+    assert_eq!(of("n0/x"), sharing(&[1, 2, 3, 4, 5, 6], "rare"));
+    assert!(of("n7/x").is_empty(), "24 notes share `common`, `../LICENSE` is outside");
+    assert_eq!(
+        of("n8/x"),
+        sharing(&[10, 11, 12, 13, 14, 15, 9], "NOTICE"),
+        "a missing file of the vault is a topic"
+    );
+    assert!(of("n20/x").is_empty());
+}
+
+#[test]
 fn similar_notes_close_the_list() {
     let vault = Vault::with_vectors(
         "=== a/one.md\naaaa bbbb\n=== b/two.md\naaaa bbbc\n=== c/three.md\nzzzz\n=== d/four.md\naaab bbbb\n",

@@ -51,6 +51,13 @@ impl NoteTable {
         id
     }
 
+    /// Returns true if `id` is a placeholder for a path that leads out of its vault, such as `../LICENSE` from the root.
+    #[must_use]
+    pub fn leads_out_of_vault(&self, id: NoteId) -> bool {
+        let name = self.spelling(id).unwrap_or_default();
+        name == ".." || name.starts_with("../")
+    }
+
     /// Removes a note's spelling from a placeholder, and the placeholder with its last spelling. Returns whether `id` is a placeholder.
     pub(super) fn remove_spelling(&mut self, id: NoteId, vault: VaultId, path: &NotePath) -> bool {
         let Some(TableSlot::Placeholder(place)) = self.slots.get(id.index()) else { return false };
