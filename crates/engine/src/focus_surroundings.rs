@@ -51,6 +51,7 @@ pub(crate) struct FocusSurroundings<'s> {
     place: OnceCell<Option<FolderPlace>>,
     topic_siblings: OnceCell<Vec<(NoteId, NoteId)>>,
     similar: OnceCell<Vec<(NoteId, f64)>>,
+    same_folder: OnceCell<Vec<NoteId>>,
     failure: Cell<Option<EngineError>>,
 }
 
@@ -75,6 +76,7 @@ impl<'s> FocusSurroundings<'s> {
             place: OnceCell::new(),
             topic_siblings: OnceCell::new(),
             similar: OnceCell::new(),
+            same_folder: OnceCell::new(),
             failure: Cell::new(None),
         }
     }
@@ -120,7 +122,7 @@ impl<'s> FocusSurroundings<'s> {
     fn folder_place(&self) -> Option<&FolderPlace> {
         let read = || {
             let notes = &self.snapshot.notes;
-            notes.folder_place(self.focus, MAX_FOLDER_SIBLINGS, MAX_FROM_CROWDED_FOLDER)
+            notes.folder_place(self.focus, MAX_FOLDER_SIBLINGS)
         };
         self.place.get_or_init(read).as_ref()
     }
@@ -186,7 +188,7 @@ impl Surroundings for FocusSurroundings<'_> {
     fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
         match self.folder_place()? {
             FolderPlace::Siblings { before, after } => Some(FolderSiblings { before, after }),
-            FolderPlace::Crowded { following: _ } => None,
+            FolderPlace::Crowded => None,
         }
     }
 
@@ -205,7 +207,10 @@ impl Surroundings for FocusSurroundings<'_> {
 
     fn same_folder(&self) -> &[NoteId] {
         match self.folder_place() {
-            Some(FolderPlace::Crowded { following }) => following,
+            Some(FolderPlace::Crowded) => self.same_folder.get_or_init(|| {
+                let notes = &self.snapshot.notes;
+                notes.nearest_in_folder(self.focus, MAX_FROM_CROWDED_FOLDER)
+            }),
             Some(FolderPlace::Siblings { .. }) | None => &[],
         }
     }

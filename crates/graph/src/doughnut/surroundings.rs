@@ -23,7 +23,7 @@ pub trait Surroundings {
     fn topic_siblings(&self) -> &[(NoteId, NoteId)];
     /// Returns the notes with the most similar texts, most similar first, each with its similarity in `0.0..=1.0`.
     fn similar(&self) -> &[(NoteId, f64)];
-    /// Returns the notes nearest in its folder, for a folder too large for [`folder_siblings`](Self::folder_siblings).
+    /// Returns the notes nearest in its folder, nearest first, for a folder too large for [`folder_siblings`](Self::folder_siblings).
     fn same_folder(&self) -> &[NoteId];
 }
 
