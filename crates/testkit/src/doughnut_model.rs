@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use crate::Notebook;
 
-/// Levels with their relations in turn order: relation, the relation it grows from, and the list it fills.
-const LEVELS: [&[(&str, &str, Option<usize>)]; 5] = [
+/// Levels with their relations in turn order: relation, the relation it grows from, and the list it fills. The last one fills what the rounds of the others leave.
+const LEVELS: [&[(&str, &str, Option<usize>)]; 6] = [
     &[("Parent", "Self", None), ("Object", "Self", None), ("Linked", "Self", None)],
     &[
         ("Child", "Self", Some(CHILDREN)),
@@ -33,7 +33,8 @@ const LEVELS: [&[(&str, &str, Option<usize>)]; 5] = [
         ("NoteInReferringContextualPath", "ReferringNote", None),
         ("ReferringCousin", "ReferringNote", None),
     ],
-    &[("Similar", "Self", None), ("SameFolder", "Self", None)],
+    &[("Similar", "Self", None)],
+    &[("SameFolder", "Self", None)],
 ];
 
 const CHILDREN: usize = 0;
@@ -125,8 +126,8 @@ struct Model<'n> {
     focus: usize,
     options: &'n ModelOptions,
     /// Members not taken yet, by level and slot, and the number taken.
-    waiting: [Vec<(VecDeque<usize>, usize)>; 5],
-    ring: [usize; 5],
+    waiting: [Vec<(VecDeque<usize>, usize)>; 6],
+    ring: [usize; 6],
     queue: Vec<(&'static str, usize)>,
     level: usize,
     added: u64,
@@ -149,7 +150,7 @@ impl<'n> Model<'n> {
             focus,
             options,
             waiting: LEVELS.map(|level| level.iter().map(|_| (VecDeque::new(), 0)).collect()),
-            ring: [0; 5],
+            ring: [0; 6],
             queue: vec![("Self", focus)],
             level: 0,
             added: 0,
@@ -249,9 +250,17 @@ impl<'n> Model<'n> {
             self.level = 0;
             self.fetched_in_round = false;
             if idle {
-                return;
+                break;
             }
         }
+        self.level = 5;
+        while !self.page_is_over()
+            && let Some(found) = self.take()
+        {
+            self.meet(found);
+        }
+        self.level = 0;
+        self.added = 0;
     }
 
     fn page_is_over(&self) -> bool {

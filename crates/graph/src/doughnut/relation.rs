@@ -106,13 +106,15 @@ pub enum Priority {
     P3,
     /// Three steps away.
     P4,
-    /// Not connected, only similar. Used by no relation of the design text.
+    /// Not connected, only similar. Used by no relation of the design text, like the next.
     P5,
+    /// Fills what the others leave: its turn comes when none of them finds a note.
+    P6,
 }
 
 impl Priority {
-    /// All levels in the order of their turns.
-    pub const ALL: [Self; 5] = [Self::P1, Self::P2, Self::P3, Self::P4, Self::P5];
+    /// All levels in the order of their turns. The last one has its turn only after a round in which the others found nothing.
+    pub const ALL: [Self; 6] = [Self::P1, Self::P2, Self::P3, Self::P4, Self::P5, Self::P6];
 
     /// Returns the number of notes that the level may add per turn: 5 minus its number, at least 1.
     #[must_use]
@@ -121,7 +123,7 @@ impl Priority {
             Self::P1 => 4,
             Self::P2 => 3,
             Self::P3 => 2,
-            Self::P4 | Self::P5 => 1,
+            Self::P4 | Self::P5 | Self::P6 => 1,
         }
     }
 }

@@ -65,6 +65,9 @@ struct Cursor<'g> {
     skipped_sources: bool,
 }
 
+/// Position of the level that fills what the levels of the rounds leave.
+const LAST: usize = Priority::ALL.len() - 1;
+
 /// Number of walks after which a shared list is exhausted: each walk omits only its own source, so further walks find nothing new.
 const ENOUGH_WALKS: u8 = 2;
 
@@ -107,22 +110,33 @@ impl<'g> Rings<'g> {
 
     /// Returns the next member in turn; `None` if every relation is exhausted.
     pub(super) fn next(&mut self) -> Option<Member> {
+        if self.level == LAST {
+            self.begin_turn(0);
+        }
         // The rest of this turn, then one turn of each level, this one's included.
-        for _ in 0..=self.rings.len() {
+        for _ in 0..=LAST {
             if self.n_added < Priority::ALL[self.level].quota() {
-                let present = |note| note == self.focus || self.filter.contains(note);
-                let found = self.rings[self.level].next(self.places, present);
+                let found = self.next_of(self.level);
                 if found.is_some() {
                     return found;
                 }
             }
-            self.level = (self.level + 1) % self.rings.len();
-            self.n_added = 0;
-            self.distribute_sources();
+            self.begin_turn((self.level + 1) % LAST);
         }
         // A whole round found nothing. If sources are added later, a new round begins.
-        self.level = 0;
-        None
+        self.begin_turn(LAST);
+        self.next_of(LAST)
+    }
+
+    fn begin_turn(&mut self, level: usize) {
+        self.level = level;
+        self.n_added = 0;
+        self.distribute_sources();
+    }
+
+    fn next_of(&mut self, level: usize) -> Option<Member> {
+        let present = |note| note == self.focus || self.filter.contains(note);
+        self.rings[level].next(self.places, present)
     }
 
     /// Counts a note against the quota of this turn.

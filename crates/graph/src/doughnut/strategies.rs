@@ -3,7 +3,7 @@
 use weft_model::{LinkSource, NoteId, link::INLINE_TYPE};
 
 use super::relation::{
-    Priority::{self, P1, P2, P3, P4, P5},
+    Priority::{self, P1, P2, P3, P4, P5, P6},
     Relation,
 };
 use super::request::Request;
@@ -113,7 +113,7 @@ pub const STRATEGIES: &[Strategy] = &[
     row(Relation::NoteInReferringContextualPath, P4, Relation::ReferringNote, ancestors),
     row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings).shared(parent_of),
     found_around(Relation::Similar, P5, similar),
-    found_around(Relation::SameFolder, P5, same_folder),
+    found_around(Relation::SameFolder, P6, same_folder),
 ];
 
 const fn row(

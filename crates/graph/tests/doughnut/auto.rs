@@ -126,6 +126,37 @@ fn large_folder_counts_only_without_similar_notes() {
 }
 
 #[test]
+fn notes_of_the_folder_fill_what_the_other_relations_leave() {
+    let notebook = flat();
+    let all = |uris: &[&str]| uris.iter().map(|uri| notebook.find(uri)).collect::<Vec<_>>();
+    let topic = notebook.find("moss");
+    let near = FixedSurroundings::of(
+        &notebook,
+        &ModelSurroundings {
+            topic_siblings: all(&["sedge", "rush", "reed"]).iter().map(|at| (*at, topic)).collect(),
+            same_folder: all(&["ivy", "rush", "moss"]),
+            ..ModelSurroundings::default()
+        },
+    );
+    let run = |budget| around(&notebook, "peat").surroundings(&near).budget(budget).run();
+    let whole = run(100);
+    assert_eq!(
+        whole.related,
+        [
+            "TopicSibling sedge",
+            "TopicSibling rush +SameFolder",
+            "TopicSibling reed",
+            "SameFolder ivy",
+            "SameFolder moss"
+        ]
+    );
+    let first = run(4);
+    let second = around(&notebook, "peat").surroundings(&near).after(&first).run();
+    assert_eq!(first.without_further_relations(), whole.without_further_relations()[..4]);
+    assert_eq!(second.related, ["SameFolder moss"]);
+}
+
+#[test]
 fn the_reason_of_a_note_is_paid_for() {
     let notebook = Notebook::drawn("fern\nmoss\nivy");
     let cost = |topic, similar: &[(&str, f64)]| {
