@@ -63,6 +63,8 @@ pub struct RelatedNote {
     pub also_relations: Vec<Relation>,
     /// Reason of the relation by which it was delivered, as far as its name does not say it.
     pub reason: Option<Reason>,
+    /// Topic that it shares with the focus note, if [`Relation::TopicSibling`] is one of the later relations.
+    pub also_topic: Option<NoteId>,
     /// Cost in tokens.
     pub tokens: Tokens,
     /// True if its details are truncated.

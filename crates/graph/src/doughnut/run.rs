@@ -9,6 +9,7 @@ use super::cost::{Costs, Texts};
 use super::request::{Budget, DoughnutError, Request, Resume};
 use super::rings::{Member, Rings};
 use super::strategies::FocusList;
+use super::surroundings::Reason;
 use crate::NoteGraph;
 
 /// Returns the focus note with its lists and the most relevant notes around it, best first, within the budget.
@@ -208,9 +209,12 @@ impl<'a> DoughnutRun<'a> {
     /// Adds a further relation to a delivered note, free of charge; returns false if the note was not delivered.
     fn add_relation(&mut self, member: Member) -> bool {
         let Some(&at) = self.positions.get(&member.note) else { return false };
-        let RelatedNote { relation, also_relations, .. } = &mut self.delivered[at];
+        let RelatedNote { relation, also_relations, also_topic, .. } = &mut self.delivered[at];
         if *relation != member.relation && !also_relations.contains(&member.relation) {
             also_relations.push(member.relation);
+            if let Some(Reason::Topic(topic)) = member.reason {
+                *also_topic = Some(topic);
+            }
             self.record_fetched(member);
         }
         true
@@ -257,6 +261,7 @@ impl<'a> DoughnutRun<'a> {
             relation: member.relation,
             also_relations: Vec::new(),
             reason: member.reason,
+            also_topic: None,
             tokens,
             truncated,
         });

@@ -84,7 +84,7 @@ pub struct NoteView<'t> {
     pub relation: Relation,
     /// Relations by which it was found later.
     pub also_relations: Vec<Relation>,
-    /// Topic that it shares with the focus note, if that is why it is related.
+    /// Topic that it shares with the focus note, if that is why it is related, or one of the later relations.
     pub topic: Option<LinkView<'t>>,
     /// Similarity of its text in `0.0..=1.0`, if that is why it is related.
     pub similarity: Option<f64>,
@@ -141,10 +141,12 @@ impl<'t> View<'t> {
                 .map(|related| {
                     let (details, truncated) = delivered_details(texts.details(related.note));
                     let (topic, similarity, in_folder) = match related.reason {
-                        None => (None, None, false),
-                        Some(Reason::Topic(topic)) => (Some(link(topic)), None, false),
-                        Some(Reason::Similarity(similarity)) => (None, Some(similarity), false),
-                        Some(Reason::Folder) => (None, None, true),
+                        None => (related.also_topic, None, false),
+                        Some(Reason::Topic(topic)) => (Some(topic), None, false),
+                        Some(Reason::Similarity(similarity)) => {
+                            (related.also_topic, Some(similarity), false)
+                        }
+                        Some(Reason::Folder) => (related.also_topic, None, true),
                     };
                     NoteView {
                         link: link(related.note),
@@ -154,7 +156,7 @@ impl<'t> View<'t> {
                         object: graph.object(related.note).map(link),
                         relation: related.relation,
                         also_relations: related.also_relations.clone(),
-                        topic,
+                        topic: topic.map(link),
                         similarity,
                         in_folder,
                         tokens: related.tokens,

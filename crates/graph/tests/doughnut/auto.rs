@@ -1,6 +1,6 @@
 //! Relations beyond those of the design text: links, folders, topics and similar texts.
 
-use weft_graph::doughnut::{Reason, Relation};
+use weft_graph::doughnut::{Reason, Relation, View};
 use weft_testkit::Notebook;
 use weft_testkit::doughnut_model::ModelSurroundings;
 
@@ -62,6 +62,37 @@ fn note_without_place_has_links_topics_and_similar_notes_around_it() {
     );
     let structure = around(&notebook, "fern").run();
     assert!(structure.related.is_empty(), "{:?}", structure.related);
+}
+
+#[test]
+fn topic_of_a_further_relation_is_kept() {
+    let notebook = Notebook::drawn("fern\nmoss\nivy\nreed");
+    let at = |uri: &str| notebook.find(uri);
+    let surroundings = |topic_siblings| ModelSurroundings {
+        folder: Some((vec![at("moss")], vec![at("reed")])),
+        topic_siblings,
+        ..ModelSurroundings::default()
+    };
+    let of = |topic_siblings| {
+        let near = FixedSurroundings::of(&notebook, &surroundings(topic_siblings));
+        around(&notebook, "fern").characters().surroundings(&near).run()
+    };
+    let with = of(vec![(at("moss"), at("ivy"))]);
+    assert_eq!(with.related, ["PriorSibling moss +TopicSibling", "YoungerSibling reed"]);
+    let [moss, reed] = &with.answer.related_notes[..] else { panic!("two notes") };
+    let topic = notebook.id(at("ivy"));
+    assert_eq!((moss.reason, moss.also_topic), (Some(Reason::Folder), Some(topic)));
+    assert_eq!(reed.also_topic, None);
+    let graph = notebook.graph();
+    let view = View::new(&with.answer, &graph, &notebook);
+    let [moss, reed] = &view.related_notes[..] else { panic!("two notes") };
+    assert_eq!((moss.topic.as_ref().map(|topic| topic.uri), moss.in_folder), (Some("ivy"), true));
+    assert_eq!((reed.topic.as_ref(), reed.in_folder), (None, true));
+    assert_eq!(
+        with.answer.used,
+        of(Vec::new()).answer.used,
+        "a further relation is free of charge, with its topic"
+    );
 }
 
 #[test]

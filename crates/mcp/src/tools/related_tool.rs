@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tonic::Status;
 use weft_model::escape::one_line;
 use weft_proto::noteweft::v1::{
-    FocusNote, RelatedNote, RelatedRequest, RelatedResponse, RelationSet, SkippedNote,
+    FocusNote, RelatedNote, RelatedRequest, RelatedResponse, Relation, RelationSet, SkippedNote,
 };
 
 use super::ToolRequest;
@@ -172,13 +172,19 @@ impl From<RelatedResponse> for RelatedOutput {
         let FocusNote { uri, title, details, object, contextual_path, .. } =
             focus_note.unwrap_or_default();
         let text = output_text::head(&details, MAX_FOCUS_CHARS).to_owned();
-        let near = |note: RelatedNote| SurroundingNote {
-            relation: words(note.relation().as_str_name(), "RELATION_"),
-            name: TitledNote::new(note.uri, &note.title),
-            topic: note.topic.map(TitledNote::from),
-            similarity: note.similarity,
-            text: note.details,
-            cut: note.truncated,
+        let near = |note: RelatedNote| {
+            let relation = note.relation();
+            SurroundingNote {
+                relation: words(relation.as_str_name(), "RELATION_"),
+                name: TitledNote::new(note.uri, &note.title),
+                topic: note
+                    .topic
+                    .filter(|_| relation == Relation::TopicSibling)
+                    .map(TitledNote::from),
+                similarity: note.similarity,
+                text: note.details,
+                cut: note.truncated,
+            }
         };
         Self {
             name: TitledNote::new(uri, &title),

@@ -73,7 +73,7 @@ fn related_note(rank: usize, note: &RelatedNote) -> String {
     );
     let mut about = vec![harmless(&note.uri)];
     about.extend(note.object.iter().map(|object| format!("object {}", harmless(&object.title))));
-    about.extend(note.also_relations().map(|also| format!("also {}", words(also))));
+    about.extend(note.also_relations().map(|also| format!("also {}", with_topic(also, note))));
     about.push(counted(note.tokens, "token", "tokens"));
     if note.truncated {
         about.push("cut".to_owned());
@@ -188,14 +188,23 @@ pub(crate) fn related_ledger(answer: &RelatedResponse, hint: &Hint) -> String {
 
 /// Returns why a note is related, in words for people.
 fn reason(note: &RelatedNote) -> String {
-    let relation = words(note.relation());
-    match (&note.topic, note.similarity, note.in_folder) {
-        (Some(topic), _, _) => format!("{relation} {}", harmless(&topic.title)),
-        (None, Some(similarity), _) => format!("{relation} {similarity:.2}"),
-        (None, None, true) if note.relation() != Relation::SameFolder => {
+    let relation = with_topic(note.relation(), note);
+    match (note.similarity, note.in_folder) {
+        (Some(similarity), _) => format!("{relation} {similarity:.2}"),
+        (None, true) if note.relation() != Relation::SameFolder => {
             format!("{relation} in its folder")
         }
-        (None, None, _) => relation.to_owned(),
+        (None, _) => relation,
+    }
+}
+
+/// Returns a relation of a note in words for people, with the topic if it shares one.
+fn with_topic(relation: Relation, note: &RelatedNote) -> String {
+    match &note.topic {
+        Some(topic) if relation == Relation::TopicSibling => {
+            format!("{} {}", words(relation), harmless(&topic.title))
+        }
+        Some(_) | None => words(relation).to_owned(),
     }
 }
 
@@ -294,6 +303,22 @@ mod tests {
         assert_eq!(lines[8], "    sibling before · moss · also refers to it · 1,270 tokens · cut");
         assert_eq!(lines.len(), 11, "{text}");
         assert!(lines[10].ends_with("soft …") && lines[10].chars().count() <= columns(), "{text}");
+    }
+
+    #[test]
+    fn topic_of_a_further_relation_is_named() {
+        let note = RelatedNote {
+            uri: "moss".into(),
+            relation: Relation::PriorSibling.into(),
+            also_relations: vec![Relation::TopicSibling.into()],
+            topic: Some(reference("Shade")),
+            in_folder: true,
+            tokens: 9,
+            ..RelatedNote::default()
+        };
+        let about =
+            "    sibling before in its folder · moss · also shares the topic Shade · 9 tokens";
+        assert_eq!(plain(&related_note(1, &note)).lines().nth(1), Some(about));
     }
 
     #[test]

@@ -68,7 +68,7 @@ function relationName(relation: Relation): string {
 
 /** Returns why a note is related, as far as the name of its relation does not say it. */
 function detail(note: RelatedNote): string {
-  if (note.topic !== undefined) return ` shares ${note.topic.title}`;
+  if (note.relation === Relation.TOPIC_SIBLING && note.topic !== undefined) return ` shares ${note.topic.title}`;
   if (note.similarity !== undefined) return ` similarity ${note.similarity.toFixed(2)}`;
   return note.inFolder && note.relation !== Relation.SAME_FOLDER ? " in its folder" : "";
 }
