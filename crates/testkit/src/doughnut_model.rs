@@ -231,6 +231,10 @@ impl<'n> Model<'n> {
         loop {
             while self.level < 5 {
                 if !self.turn_begun {
+                    // Sources that the next page finds first belong to this turn.
+                    if self.page_is_over() {
+                        return;
+                    }
                     self.turn_begun = true;
                     self.added = 0;
                     self.empty_queue();
