@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use weft_graph::doughnut::{FolderSiblings, Surroundings};
 use weft_graph::topics::{SiblingRequest, TopicNote, topic_notes};
 use weft_graph::walk::Direction;
-use weft_index::notes::FolderPlace;
+use weft_index::notes::{FolderPlace, NoteEntry};
 use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
-use weft_model::{LinkSource, NoteId, NoteMap, NoteSet, Stop};
+use weft_model::{LinkSource, NoteId, NoteMap, NoteSet, Span, Stop};
 
 use crate::EngineError;
 use crate::search::topics::ontology_around;
@@ -35,6 +35,12 @@ const HUB_SHARE: f64 = 0.1;
 
 /// Number of linking notes up to which a note is not a hub, however small the vault.
 const MIN_HUB_LINKS: f64 = 20.0;
+
+/// Number of characters besides links, addresses and white space below which a note is a stub, such as a notice that it was moved.
+const MIN_TEXT: usize = 80;
+
+/// Number of bytes above which a note is not a stub: a long list of links is worth reading.
+const MAX_STUB_BYTES: usize = 1000;
 
 /// Maximum number of topics, and of notes per topic.
 const MAX_TOPIC_FANOUT: usize = 300;
@@ -111,7 +117,7 @@ impl<'s> FocusSurroundings<'s> {
         linked
     }
 
-    /// Returns true if so many notes link to a note or placeholder, such as a property value, that it comes after the other linked notes and is no topic.
+    /// Returns true if so many notes link to a note or placeholder, such as a property value, that it comes after the other linked notes and does not count as a topic.
     #[expect(clippy::cast_precision_loss, reason = "a share of a number of notes")]
     fn is_hub(&self, note: NoteId) -> bool {
         let notes = &self.snapshot.notes;
@@ -214,6 +220,28 @@ impl Surroundings for FocusSurroundings<'_> {
             Some(FolderPlace::Siblings { .. }) | None => &[],
         }
     }
+
+    fn is_stub(&self, note: NoteId) -> bool {
+        self.snapshot.notes.entry(note).is_some_and(|entry| is_stub(entry))
+    }
+}
+
+/// Returns true if a note consists of almost nothing but links.
+fn is_stub(entry: &NoteEntry) -> bool {
+    let body = &*entry.body;
+    if body.len() > MAX_STUB_BYTES {
+        return false;
+    }
+    let mut text = String::new();
+    let mut end = 0;
+    for link in entry.note.links.iter().filter_map(|link| link.span) {
+        text.push_str(Span::new(end, link.start.max(end)).slice(body));
+        text.push(' ');
+        end = end.max(link.end);
+    }
+    text.push_str(Span::new(end, u32::MAX).slice(body));
+    let words = text.split_whitespace().filter(|word| !word.contains("://"));
+    words.map(|word| word.chars().count()).sum::<usize>() < MIN_TEXT
 }
 
 /// Returns the mean of a note's vectors, scaled to length one; `None` without vectors.

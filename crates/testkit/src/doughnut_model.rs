@@ -72,6 +72,8 @@ pub struct ModelSurroundings {
     pub similar: Vec<(usize, f64)>,
     /// Notes near it in its folder.
     pub same_folder: Vec<usize>,
+    /// Notes with almost no text.
+    pub stubs: Vec<usize>,
 }
 
 /// One page of a result; notes by position.
@@ -387,7 +389,7 @@ impl<'n> Model<'n> {
         let notes = &self.notebook.notes;
         let around = self.options.around.as_ref();
         let folder = around.and_then(|around| around.folder.clone());
-        let found = match relation {
+        let mut found = match relation {
             "Parent" | "ReferringSubject" => notes[source].parent.into_iter().collect(),
             "Object" | "ReifiedChildObject" => notes[source].object.into_iter().collect(),
             "Child" | "ParentSiblingChild" | "ObjectParentSiblingChild" => self.children(source),
@@ -443,6 +445,10 @@ impl<'n> Model<'n> {
             "LinkedFrom" => Vec::new(),
             other => panic!("unknown relation `{other}`"),
         };
+        let stubs_last = ["Linked", "LinkedFrom", "TopicSibling", "Similar", "SameFolder"];
+        if let Some(around) = around.filter(|_| stubs_last.contains(&relation)) {
+            found.sort_by_key(|note| around.stubs.contains(note));
+        }
         let present = |note: &usize| *note == self.focus || !self.options.excluded.contains(note);
         found.into_iter().filter(present).collect()
     }

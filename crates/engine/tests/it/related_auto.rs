@@ -171,6 +171,34 @@ fn topics_of_very_many_notes_and_files_outside_the_vault_relate_no_notes() {
 }
 
 #[test]
+fn moved_notes_come_after_notes_with_content() {
+    let text = "Ferns need shade and wet soil, and their fronds unroll slowly in the first warm weeks of spring, before the leaves of the trees above them open.";
+    let long_list = "- [[a note with a long name]]\n".repeat(40);
+    let vault = Vault::new(&format!(
+        "=== a/fern.md\n[[moved]] [[note]] [[links]] [[list]] [[moss]]\n\
+         === b/moved.md\nThis file was moved to https://example.org/a/very/long/address/of/another/place/where/the/file/is/now.md\n\
+         === c/note.md\n{text}\n\
+         === d/links.md\n# See\n- [[a/fern|a link with a text that is longer than eighty characters, but only names another note]]\n\
+         === e/list.md\n{long_list}\n\
+         === f/moss.md\n{text}\n\
+         === g/short.md\n[[a/fern]]\n\
+         === h/long.md\n[[a/fern]] [[x]] [[y]]\n{text}\n"
+    ));
+    assert_eq!(
+        found(&vault.engine.related(&auto("a/fern")).unwrap()),
+        [
+            "Linked c/note",
+            "Linked e/list",
+            "Linked f/moss",
+            "Linked b/moved",
+            "LinkedFrom h/long",
+            "LinkedFrom d/links",
+            "LinkedFrom g/short"
+        ]
+    );
+}
+
+#[test]
 fn similar_notes_close_the_list() {
     let vault = Vault::with_vectors(
         "=== a/one.md\naaaa bbbb\n=== b/two.md\naaaa bbbc\n=== c/three.md\nzzzz\n=== d/four.md\naaab bbbb\n",

@@ -209,7 +209,7 @@ impl<'g> Cursor<'g> {
                 }
                 *n_walks = n_walks.saturating_add(1);
             }
-            self.current = Some(row.related.members(places.graph, places.surroundings, source));
+            self.current = Some(row.members(places.graph, places.surroundings, source));
         }
     }
 }

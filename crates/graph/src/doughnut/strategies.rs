@@ -1,5 +1,7 @@
 //! Registry of relations, one row each.
 
+use std::collections::VecDeque;
+
 use weft_model::{LinkSource, NoteId, link::INLINE_TYPE};
 
 use super::relation::{
@@ -29,7 +31,7 @@ pub enum Finder {
 
 impl Finder {
     /// Returns the notes found from `source`; none without the surroundings that the relation needs.
-    pub(super) fn members<'g>(
+    fn members<'g>(
         self,
         graph: &'g NoteGraph,
         surroundings: Option<&'g dyn Surroundings>,
@@ -71,6 +73,8 @@ pub struct Strategy {
     pub wanted: fn(&Request<'_>) -> bool,
     /// Finds its notes from one source.
     pub related: Finder,
+    /// True if notes with almost no text come after the others. Not for a relation that fills a list, which keeps its order.
+    pub stubs_last: bool,
     /// Identifies the list that a source finds, apart from the source itself, if several sources find the same list.
     pub list: SharedListKey,
 }
@@ -84,7 +88,7 @@ type SharedListKey = fn(&NoteGraph, NoteId) -> Option<NoteId>;
 pub const STRATEGIES: &[Strategy] = &[
     row(Relation::Parent, P1, Relation::Focus, parent),
     row(Relation::Object, P1, Relation::Focus, object),
-    found_around(Relation::Linked, P1, linked),
+    found_around(Relation::Linked, P1, linked).stubs_last(),
     row(Relation::Child, P2, Relation::Focus, children).fills(FocusList::Children),
     row(Relation::PriorSibling, P2, Relation::Focus, prior_siblings)
         .fills(FocusList::PriorSiblings)
@@ -100,20 +104,22 @@ pub const STRATEGIES: &[Strategy] = &[
         .wanted(|request| request.options.body_links),
     row(Relation::NoteInContextualPath, P2, Relation::Focus, ancestors),
     row(Relation::NoteInObjectContextualPath, P2, Relation::Focus, object_ancestors),
-    row(Relation::LinkedFrom, P2, Relation::Focus, linked_from).wanted(|request| request.is_auto()),
+    row(Relation::LinkedFrom, P2, Relation::Focus, linked_from)
+        .stubs_last()
+        .wanted(|request| request.is_auto()),
     row(Relation::ReifiedChildObject, P3, Relation::Child, object),
     row(Relation::ParentSibling, P3, Relation::Focus, parent_siblings),
     row(Relation::ObjectParentSibling, P3, Relation::Focus, object_parent_siblings),
     row(Relation::ReferringSubject, P3, Relation::ReferringNote, parent),
     row(Relation::SiblingOfTarget, P3, Relation::Focus, siblings_of_target)
         .wanted(|request| request.options.sibling_of_target),
-    found_around(Relation::TopicSibling, P3, topic_siblings),
+    found_around(Relation::TopicSibling, P3, topic_siblings).stubs_last(),
     row(Relation::ParentSiblingChild, P4, Relation::ParentSibling, children),
     row(Relation::ObjectParentSiblingChild, P4, Relation::ObjectParentSibling, children),
     row(Relation::NoteInReferringContextualPath, P4, Relation::ReferringNote, ancestors),
     row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings).shared(parent_of),
-    found_around(Relation::Similar, P5, similar),
-    found_around(Relation::SameFolder, P6, same_folder),
+    found_around(Relation::Similar, P5, similar).stubs_last(),
+    found_around(Relation::SameFolder, P6, same_folder).stubs_last(),
 ];
 
 const fn row(
@@ -129,6 +135,7 @@ const fn row(
         fills: None,
         wanted: |_| true,
         related: Finder::Graph(related),
+        stubs_last: false,
         list: |_, _| None,
     }
 }
@@ -146,6 +153,7 @@ const fn found_around(
         fills: None,
         wanted: |request| request.is_auto(),
         related: Finder::Surroundings(related),
+        stubs_last: false,
         list: |_, _| None,
     }
 }
@@ -159,6 +167,24 @@ impl Relation {
 }
 
 impl Strategy {
+    /// Returns the notes found from `source`, best first.
+    pub(super) fn members<'g>(
+        &self,
+        graph: &'g NoteGraph,
+        surroundings: Option<&'g dyn Surroundings>,
+        source: NoteId,
+    ) -> ReasonedMembers<'g> {
+        let members = self.related.members(graph, surroundings, source);
+        match surroundings {
+            Some(surroundings) if self.stubs_last => stubs_last(members, surroundings),
+            Some(_) | None => members,
+        }
+    }
+
+    const fn stubs_last(self) -> Self {
+        Self { stubs_last: true, ..self }
+    }
+
     const fn fills(self, list: FocusList) -> Self {
         Self { fills: Some(list), ..self }
     }
@@ -170,6 +196,28 @@ impl Strategy {
     const fn shared(self, list: SharedListKey) -> Self {
         Self { list, ..self }
     }
+}
+
+/// Maximum number of stubs that wait for other notes, so that a hub of stubs costs what is read of it.
+const MAX_WAITING_STUBS: usize = 1000;
+
+/// Moves the notes with almost no text behind the others; both keep their order.
+fn stubs_last<'s>(
+    mut members: ReasonedMembers<'s>,
+    surroundings: &'s dyn Surroundings,
+) -> ReasonedMembers<'s> {
+    let mut stubs = VecDeque::new();
+    Box::new(std::iter::from_fn(move || {
+        while stubs.len() < MAX_WAITING_STUBS
+            && let Some(found) = members.next()
+        {
+            if !surroundings.is_stub(found.0) {
+                return Some(found);
+            }
+            stubs.push_back(found);
+        }
+        stubs.pop_front()
+    }))
 }
 
 fn parent(graph: &NoteGraph, note: NoteId) -> Members<'_> {

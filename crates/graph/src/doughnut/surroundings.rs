@@ -25,6 +25,8 @@ pub trait Surroundings {
     fn similar(&self) -> &[(NoteId, f64)];
     /// Returns the notes nearest in its folder, nearest first, for a folder too large for [`folder_siblings`](Self::folder_siblings).
     fn same_folder(&self) -> &[NoteId];
+    /// Returns true if a note has almost no text of its own, so that it comes after the others of its relation.
+    fn is_stub(&self, note: NoteId) -> bool;
 }
 
 /// Notes of a folder before and after the focus note, in sibling order.

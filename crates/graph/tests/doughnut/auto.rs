@@ -188,6 +188,56 @@ fn notes_of_the_folder_fill_what_the_other_relations_leave() {
 }
 
 #[test]
+fn notes_with_almost_no_text_come_last_in_their_relation() {
+    let notebook = Notebook::drawn(
+        "bed\n  ivy\n  fern ~> moss\n  rush\nmoss\nreed\nsedge ~> fern, moss\npeat ~> fern\nbog",
+    );
+    let all = |uris: &[&str]| uris.iter().map(|uri| notebook.find(uri)).collect::<Vec<_>>();
+    let of = |stubs: &[&str]| {
+        let near = ModelSurroundings {
+            linked: all(&["moss", "reed"]),
+            same_folder: all(&["bog", "bed"]),
+            stubs: all(stubs),
+            ..ModelSurroundings::default()
+        };
+        let near = FixedSurroundings::of(&notebook, &near);
+        let found = around(&notebook, "fern").surroundings(&near).run();
+        (found.related, found.prior, found.younger)
+    };
+    let lists =
+        |found: &(Vec<String>, Vec<String>, Vec<String>)| (found.1.clone(), found.2.clone());
+    let full = of(&[]);
+    assert_eq!(
+        full.0,
+        [
+            "Parent bed +NoteInContextualPath +SameFolder",
+            "Linked moss",
+            "Linked reed",
+            "PriorSibling ivy",
+            "YoungerSibling rush",
+            "LinkedFrom peat",
+            "LinkedFrom sedge",
+            "SameFolder bog"
+        ]
+    );
+    let with_stubs = of(&["bed", "ivy", "moss", "peat", "bog"]);
+    assert_eq!(
+        with_stubs.0,
+        [
+            "Parent bed +NoteInContextualPath +SameFolder",
+            "Linked reed",
+            "Linked moss",
+            "PriorSibling ivy",
+            "YoungerSibling rush",
+            "LinkedFrom sedge",
+            "LinkedFrom peat",
+            "SameFolder bog"
+        ]
+    );
+    assert_eq!(lists(&full), lists(&with_stubs), "siblings keep their order");
+}
+
+#[test]
 fn the_reason_of_a_note_is_paid_for() {
     let notebook = Notebook::drawn("fern\nmoss\nivy");
     let cost = |topic, similar: &[(&str, f64)]| {

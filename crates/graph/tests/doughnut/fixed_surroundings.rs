@@ -13,12 +13,14 @@ pub(crate) struct FixedSurroundings {
     pub(crate) topic_siblings: Vec<(NoteId, NoteId)>,
     pub(crate) similar: Vec<(NoteId, f64)>,
     pub(crate) same_folder: Vec<NoteId>,
+    pub(crate) stubs: Vec<NoteId>,
 }
 
 impl FixedSurroundings {
     /// Converts the surroundings of the reference model.
     pub(crate) fn of(notebook: &Notebook, around: &ModelSurroundings) -> Self {
-        let ModelSurroundings { linked, folder, topic_siblings, similar, same_folder } = around;
+        let ModelSurroundings { linked, folder, topic_siblings, similar, same_folder, stubs } =
+            around;
         let ids = |list: &[usize]| list.iter().map(|at| notebook.id(*at)).collect::<Vec<_>>();
         Self {
             linked: ids(linked),
@@ -29,6 +31,7 @@ impl FixedSurroundings {
                 .collect(),
             similar: similar.iter().map(|(note, score)| (notebook.id(*note), *score)).collect(),
             same_folder: ids(same_folder),
+            stubs: ids(stubs),
         }
     }
 }
@@ -53,5 +56,9 @@ impl Surroundings for FixedSurroundings {
 
     fn same_folder(&self) -> &[NoteId] {
         &self.same_folder
+    }
+
+    fn is_stub(&self, note: NoteId) -> bool {
+        self.stubs.contains(&note)
     }
 }
