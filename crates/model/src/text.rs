@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 /// A half-open range of Unicode scalar values in a body.
 #[derive(
@@ -56,6 +57,26 @@ pub fn byte_of_char(text: &str, n: usize) -> usize {
         return n;
     }
     text.char_indices().nth(n).map_or(text.len(), |(byte, _)| byte)
+}
+
+/// Returns the number of characters, up to `n`, at which a text that is cut ends best: with the last sentence or line that ends in the last quarter, else with the last such word, else at `n`; without white space at the end.
+#[must_use]
+pub fn clean_cut(text: &str, n: usize) -> usize {
+    /// Number of characters read after `n` to recognize a sentence or word that ends there.
+    const LOOKAHEAD: usize = 100;
+    let limit = byte_of_char(text, n);
+    let read = &text[..byte_of_char(text, n + LOOKAHEAD)];
+    let late = limit - limit / 4..=limit;
+    // The number of a list item and the rule of a table end no sentence.
+    let ends_with_word = |at: &usize| {
+        let last = text[..*at].split_whitespace().next_back();
+        last.is_some_and(|word| word.contains(char::is_alphabetic))
+    };
+    let sentences = read.split_sentence_bound_indices().map(|(at, _)| at);
+    let sentence = sentences.filter(|at| late.contains(at)).filter(ends_with_word).last();
+    let words = read.split_word_bound_indices().map(|(at, _)| at);
+    let end = sentence.or_else(|| words.rev().find(|at| late.contains(at))).unwrap_or(limit);
+    text[..end].trim_end().chars().count()
 }
 
 /// Returns the name of a note without the parenthesis at its end, which only distinguishes notes of the same name.
@@ -140,6 +161,31 @@ mod tests {
             (Span::new(9, 9), ""),
         ] {
             assert_eq!(span.slice(text), expected);
+        }
+    }
+
+    #[test]
+    fn cut_text_ends_with_a_sentence_or_word() {
+        let cases = [
+            ("sentence", "One fern. Two ferns grow. Three ferns", 30, "One fern. Two ferns grow."),
+            ("sentence at the limit", "One fern. Two ferns. Three", 21, "One fern. Two ferns."),
+            ("line", "One fern grows\nby a stream", 17, "One fern grows"),
+            (
+                "number of an item",
+                "Old ferns of the valley grow.\n- 5. Ferns",
+                36,
+                "Old ferns of the valley grow.",
+            ),
+            ("early sentence", "One. Two ferns grow by a stream", 23, "One. Two ferns grow by"),
+            ("word at the limit", "One fern grows", 8, "One fern"),
+            ("long word", "fernfernfernfern", 9, "fernfernf"),
+            ("Han", "蕨类植物喜欢潮湿的地方", 8, "蕨类植物喜欢潮湿"),
+            ("whole text", "One fern", 20, "One fern"),
+            ("nothing", "", 5, ""),
+        ];
+        for (name, text, n, expected) in cases {
+            let cut: String = text.chars().take(clean_cut(text, n)).collect();
+            assert_eq!(cut, expected, "{name}");
         }
     }
 

@@ -220,7 +220,7 @@ impl<'n> Model<'n> {
         for (found, cost) in std::mem::take(&mut self.refused) {
             if self.delivery(found.note).is_some() {
                 self.found_again(found);
-            } else if cost <= self.remaining {
+            } else if let Some(cost) = self.affordable(found, cost) {
                 self.deliver(found, cost);
             } else {
                 self.refused_now = true;
@@ -313,7 +313,7 @@ impl<'n> Model<'n> {
             return;
         }
         let cost = self.cost(found);
-        if cost <= self.remaining {
+        if let Some(cost) = self.affordable(found, cost) {
             // Relations that refused the note on this page are offered it again on the next one.
             self.deliver(found, cost);
             self.added += 1;
@@ -356,15 +356,29 @@ impl<'n> Model<'n> {
         self.delivered.iter().position(|(other, ..)| *other == note)
     }
 
+    /// Returns the cost of a note that fits, or that of as much of its text as fits. The texts are of one word, so they may be cut anywhere.
+    fn affordable(&self, found: FoundNote, cost: u64) -> Option<u64> {
+        if cost <= self.remaining {
+            return Some(cost);
+        }
+        let n_chars = self.notebook.notes[found.note].details.chars().count().min(1000);
+        let lengths = (200..n_chars).rev().filter(|_| self.options.around.is_some());
+        lengths.map(|length| self.cost_cut_to(found, length)).find(|cost| *cost <= self.remaining)
+    }
+
     fn cost(&self, found: FoundNote) -> u64 {
+        self.cost_cut_to(found, 1000)
+    }
+
+    fn cost_cut_to(&self, found: FoundNote, length: usize) -> u64 {
         let note = &self.notebook.notes[found.note];
         let link = |at: usize| {
             let note = &self.notebook.notes[at];
             format!("[{}]({})", note.title, note.uri)
         };
         let mut parts = vec![link(found.note), found.relation.to_owned()];
-        parts.push(if note.details.chars().count() > 1000 {
-            note.details.chars().take(1000).chain("...".chars()).collect()
+        parts.push(if note.details.chars().count() > length {
+            note.details.chars().take(length).chain("...".chars()).collect()
         } else {
             note.details.clone()
         });

@@ -67,6 +67,8 @@ pub struct RelatedNote {
     pub also_topic: Option<NoteId>,
     /// Cost in tokens.
     pub tokens: Tokens,
+    /// Maximum number of characters of its details; the rest is cut.
+    pub max_chars: usize,
     /// True if its details are truncated.
     pub truncated: bool,
 }

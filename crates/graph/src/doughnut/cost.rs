@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use weft_model::{Estimator, NoteId, Tokens, text::byte_of_char};
+use weft_model::text::{byte_of_char, clean_cut};
+use weft_model::{Estimator, NoteId, Tokens};
 
 use super::relation::Relation;
 use super::rings::Member;
@@ -15,7 +16,10 @@ use crate::NoteGraph;
 /// Source: Graph RAG design, "Data Structures".
 pub const TRUNCATE_LENGTH: usize = 1000;
 
-/// Replaces the details beyond [`TRUNCATE_LENGTH`].
+/// Minimum number of characters that remain of details that are cut to the rest of a budget: with its name and relation, such a note costs about 80 tokens.
+pub const MIN_CUT_LENGTH: usize = 200;
+
+/// Replaces the details that are cut.
 pub const ELLIPSIS: &str = "...";
 
 /// Titles and details of notes, which the graph does not hold.
@@ -30,16 +34,16 @@ pub trait Texts {
 
 /// Returns the delivered details of a related note, and true if they were truncated.
 ///
-/// Details of more than [`TRUNCATE_LENGTH`] characters (Unicode scalar values) are cut to that length and end in [`ELLIPSIS`].
+/// Details of more than `max_chars` characters (Unicode scalar values), at most [`TRUNCATE_LENGTH`], are cut to that length and end in [`ELLIPSIS`].
 #[must_use]
-pub fn delivered_details(details: Cow<'_, str>) -> (Cow<'_, str>, bool) {
-    let (start, rest) = delivered_parts(&details);
+pub fn delivered_details(details: Cow<'_, str>, max_chars: usize) -> (Cow<'_, str>, bool) {
+    let (start, rest) = delivered_parts(&details, max_chars);
     if rest.is_empty() { (details, false) } else { (Cow::Owned([start, rest].concat()), true) }
 }
 
 /// Returns the delivered part of `details`, and the ellipsis if that is not all.
-fn delivered_parts(details: &str) -> (&str, &'static str) {
-    let end = byte_of_char(details, TRUNCATE_LENGTH);
+fn delivered_parts(details: &str, max_chars: usize) -> (&str, &'static str) {
+    let end = byte_of_char(details, max_chars);
     (&details[..end], if end < details.len() { ELLIPSIS } else { "" })
 }
 
@@ -68,7 +72,32 @@ impl<'a> Costs<'a> {
     /// Returns the tokens of a related note, and true if its details are truncated.
     pub(super) fn of(&mut self, member: Member) -> (Tokens, bool) {
         let details = self.texts.details(member.note);
-        let (start, rest) = delivered_parts(&details);
+        let parts = delivered_parts(&details, TRUNCATE_LENGTH);
+        (self.of_parts(member, parts), !parts.1.is_empty())
+    }
+
+    /// Returns the number of characters of a note's details that `budget` pays for, ending with a sentence or word, and the tokens of the note cut to them; `None` if fewer than [`MIN_CUT_LENGTH`] fit.
+    ///
+    /// The budget must be too small for the note as it is delivered otherwise.
+    pub(super) fn cut(&mut self, member: Member, budget: Tokens) -> Option<(usize, Tokens)> {
+        let details = self.texts.details(member.note);
+        let mut tokens =
+            |max_chars: usize| self.of_parts(member, delivered_parts(&details, max_chars));
+        let (mut fits, mut exceeds) =
+            (MIN_CUT_LENGTH, details.chars().take(TRUNCATE_LENGTH).count());
+        if exceeds <= fits || tokens(fits) > budget {
+            return None;
+        }
+        while exceeds - fits > 1 {
+            let middle = fits.midpoint(exceeds);
+            if tokens(middle) <= budget { fits = middle } else { exceeds = middle }
+        }
+        let max_chars = clean_cut(&details, fits);
+        let tokens = tokens(max_chars);
+        (tokens <= budget).then_some((max_chars, tokens))
+    }
+
+    fn of_parts(&mut self, member: Member, (start, rest): (&str, &str)) -> Tokens {
         self.text.clear();
         self.bare(member.note, [start, rest], member.relation);
         if member.fills.is_some() {
@@ -79,7 +108,7 @@ impl<'a> Costs<'a> {
             Some(Reason::Similarity(similarity)) => self.text.push_str(&two_digits(similarity)),
             Some(Reason::Folder) | None => {}
         }
-        (self.estimator.estimate(&self.text), !rest.is_empty())
+        self.estimator.estimate(&self.text)
     }
 
     /// Returns the tokens of the focus note with its complete details, its path, and the `listed` notes of its lists.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use weft_model::{Estimator, NoteId, NoteMap, Tokens};
 
 use super::answer::{Doughnut, FocusNote, RelatedNote, SkippedNote};
-use super::cost::{Costs, Texts};
+use super::cost::{Costs, TRUNCATE_LENGTH, Texts};
 use super::request::{Budget, DoughnutError, Request, Resume};
 use super::rings::{Member, Rings};
 use super::strategies::FocusList;
@@ -15,7 +15,7 @@ use crate::NoteGraph;
 /// Returns the focus note with its lists and the most relevant notes around it, best first, within the budget.
 ///
 /// Every round gives the levels turns of 4, 3, 2 and 1 notes, so low levels are served before high levels are exhausted. The result is in delivery order.
-/// A note that does not fit is reported as skipped, and the run continues.
+/// A note that does not fit is reported as skipped, and the run continues. With [`Relations::Auto`](super::Relations::Auto), its text is cut to the rest of the budget instead if enough of it remains.
 /// Deterministic. Costs the notes considered plus the replayed pages, independent of the size of nearby hubs.
 ///
 /// # Errors
@@ -91,6 +91,8 @@ struct DoughnutRun<'a> {
     focus: NoteId,
     max_skips: usize,
     stop: &'a dyn Fn() -> bool,
+    /// True if a text may be cut to the rest of the budget.
+    cuts: bool,
     /// Minimum cost of any note.
     least: Tokens,
     rings: Rings<'a>,
@@ -133,6 +135,7 @@ impl<'a> DoughnutRun<'a> {
             focus: request.focus,
             max_skips: request.options.max_skips.get(),
             stop: request.stop,
+            cuts: request.is_auto(),
             least: costs.least(),
             rings: Rings::new(graph, request),
             costs,
@@ -249,9 +252,18 @@ impl<'a> DoughnutRun<'a> {
         Ok(false)
     }
 
-    /// Pays for a note and adds it; returns false and changes nothing if the budget is too small.
+    /// Pays for a note, cut to the remaining budget if it may be, and adds it; returns false and changes nothing if the budget is too small.
     fn deliver(&mut self, priced: &PricedMember) -> bool {
         let PricedMember { member, tokens, truncated } = *priced;
+        let (max_chars, tokens, truncated) = if tokens <= self.page.remaining {
+            (TRUNCATE_LENGTH, tokens, truncated)
+        } else if self.cuts
+            && let Some((max_chars, tokens)) = self.costs.cut(member, self.page.remaining)
+        {
+            (max_chars, tokens, true)
+        } else {
+            return false;
+        };
         if !self.page.remaining.try_spend(tokens) {
             return false;
         }
@@ -262,6 +274,7 @@ impl<'a> DoughnutRun<'a> {
             also_relations: Vec::new(),
             reason: member.reason,
             also_topic: None,
+            max_chars,
             tokens,
             truncated,
         });

@@ -139,7 +139,8 @@ impl<'t> View<'t> {
                 .related_notes
                 .iter()
                 .map(|related| {
-                    let (details, truncated) = delivered_details(texts.details(related.note));
+                    let (details, truncated) =
+                        delivered_details(texts.details(related.note), related.max_chars);
                     let (topic, similarity, in_folder) = match related.reason {
                         None => (related.also_topic, None, false),
                         Some(Reason::Topic(topic)) => (Some(topic), None, false),

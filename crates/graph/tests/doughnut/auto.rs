@@ -238,6 +238,38 @@ fn notes_with_almost_no_text_come_last_in_their_relation() {
 }
 
 #[test]
+fn text_is_cut_to_the_rest_of_the_budget() {
+    let sentence = "Ferns grow in the shade of old walls. ";
+    let long = sentence.repeat(20);
+    let notebook = Notebook::drawn(&format!(
+        "fern\nmoss: {long}\nivy: {long}\nreed: {long}\nrush: a short note"
+    ));
+    let near = surroundings(&notebook, &["moss", "ivy", "reed", "rush"], None, &[]);
+    let run = |budget| around(&notebook, "fern").characters().surroundings(&near).budget(budget);
+    let whole = run(10_000).run();
+    let costs: Vec<u64> = whole.answer.related_notes.iter().map(|it| it.tokens.get()).collect();
+    let [moss, _, _, rush] = costs[..] else { panic!("{costs:?}") };
+    assert!(whole.answer.related_notes.iter().all(|note| !note.truncated));
+
+    let cut = run(moss + 100).run();
+    let graph = notebook.graph();
+    let view = View::new(&cut.answer, &graph, &notebook);
+    let [first, second, ..] = &view.related_notes[..] else { panic!("{:?}", cut.related) };
+    assert_eq!((first.truncated, first.tokens.get()), (false, moss));
+    assert!(second.truncated && second.tokens.get() <= 100);
+    assert_eq!(second.details, format!("{}...", sentence.repeat(9).trim_end()));
+    assert_eq!(cut.related, ["Linked moss", "Linked ivy"]);
+    assert!(cut.answer.remaining.get() < rush, "{}", cut.answer.remaining.get());
+    assert_eq!(cut.skipped.len(), 2);
+
+    let next = run(10_000).after(&cut).run();
+    assert_eq!(next.related, ["Linked reed", "Linked rush"], "a cut note is delivered");
+
+    let too_little = run(moss + 50).run();
+    assert_eq!(too_little.related, ["Linked moss", "Linked rush"], "fewer than 200 characters");
+}
+
+#[test]
 fn the_reason_of_a_note_is_paid_for() {
     let notebook = Notebook::drawn("fern\nmoss\nivy");
     let cost = |topic, similar: &[(&str, f64)]| {

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use weft_graph::doughnut::{Budget, Doughnut, Options, Relations, Request, doughnut};
+use weft_graph::doughnut::{
+    Budget, Doughnut, Options, Relations, Request, TRUNCATE_LENGTH, doughnut,
+};
 use weft_model::{Estimator, NoteId, NoteSet, Tokens, tokens::Characters, tokens::Unit};
 use weft_testkit::doughnut_model::{ModelOptions, ModelSurroundings, Page, pages};
 use weft_testkit::{Notebook, Random};
@@ -13,7 +15,8 @@ const N_NOTEBOOKS: u64 = 10_000;
 
 #[test]
 fn driver_and_model_agree_on_random_notebooks() {
-    let (mut n_skipped, mut n_cut, mut n_more, mut n_resumed, mut n_around) = (0, 0, 0, 0, 0);
+    let (mut n_skipped, mut n_more, mut n_resumed, mut n_around) = (0, 0, 0, 0);
+    let (mut n_cut, mut n_cut_to_rest) = (0, 0);
     for seed in 0..N_NOTEBOOKS {
         let mut random = Random::new(seed);
         let max_notes = [6, 14, 24][random.below(3)];
@@ -59,11 +62,11 @@ fn driver_and_model_agree_on_random_notebooks() {
         n_skipped += usize::from(expected.iter().any(|page| !page.skipped.is_empty()));
         n_more += usize::from(expected.iter().any(|page| page.skipped_truncated));
         n_resumed += usize::from(expected.iter().skip(1).any(|page| !page.related.is_empty()));
-        n_cut += usize::from(
-            answers.iter().flat_map(|answer| &answer.related_notes).any(|note| note.truncated),
-        );
+        let mut delivered = answers.iter().flat_map(|answer| &answer.related_notes);
+        n_cut += usize::from(delivered.clone().any(|note| note.truncated));
+        n_cut_to_rest += usize::from(delivered.any(|note| note.max_chars < TRUNCATE_LENGTH));
     }
-    let reached = [n_skipped, n_cut, n_more, n_resumed, n_around];
+    let reached = [n_skipped, n_cut, n_cut_to_rest, n_more, n_resumed, n_around];
     assert!(reached.into_iter().all(|n| n > 300), "the notebooks cover every case: {reached:?}");
 }
 
