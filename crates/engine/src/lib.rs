@@ -25,6 +25,7 @@ mod search;
 mod settings;
 mod siblings;
 mod snippet;
+mod snippet_bounds;
 pub mod walk;
 mod warning;
 
