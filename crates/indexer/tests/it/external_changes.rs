@@ -423,7 +423,7 @@ fn external_changes_are_detected_without_requests_or_edits() {
         let answers = found(&indexer);
         let path = ending(&place, what).pop().expect("a file");
         damage(&path);
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_secs(120);
         let is_repaired = || {
             let notices = indexer.status().notices;
             match line {
