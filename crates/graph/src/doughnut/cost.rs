@@ -17,7 +17,7 @@ use crate::NoteGraph;
 pub const TRUNCATE_LENGTH: usize = 1000;
 
 /// Minimum number of characters that remain of details that are cut to the rest of a budget: with its name and relation, such a note costs about 80 tokens.
-pub const MIN_CUT_LENGTH: usize = 200;
+const MIN_CUT_LENGTH: usize = 200;
 
 /// Replaces the details that are cut.
 pub const ELLIPSIS: &str = "...";

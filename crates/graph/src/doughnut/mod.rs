@@ -50,7 +50,7 @@ mod surroundings;
 mod view;
 
 pub use answer::{Doughnut, FocusNote, RelatedNote, SkippedNote};
-pub use cost::{ELLIPSIS, MIN_CUT_LENGTH, TRUNCATE_LENGTH, Texts, delivered_details};
+pub use cost::{ELLIPSIS, TRUNCATE_LENGTH, Texts, delivered_details};
 pub use relation::{Priority, Relation};
 pub use request::{Budget, DoughnutError, Options, Request, Resume};
 pub use run::doughnut;
