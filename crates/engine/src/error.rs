@@ -52,9 +52,9 @@ pub enum EngineError {
         "this index has no vectors: the embedding model is `none`; use the keyword or hybrid mode"
     )]
     NoVectors,
-    /// The generation of a resume token is not available, or no longer.
+    /// The generation of a resume token is not available, or no longer, or has other vectors by now.
     #[error(
-        "the token belongs to generation {requested}, which is not available here (newest: {newest}); start again without a token, with `min_generation` {} or later",
+        "the token belongs to generation {requested}, which is not available here, or not with the vectors of the first page (newest: {newest}); start again without a token, with `min_generation` {} or later",
         requested.max(newest)
     )]
     Stale {

@@ -155,7 +155,7 @@ impl Engine {
     ///
     /// Deterministic. Pages connected by resume tokens form one walk over the snapshot of the first page.
     ///
-    /// Fails on an unknown note, estimator or token, on a token of another request, and on one whose snapshot is no longer pinned.
+    /// Fails on an unknown note, estimator or token, on a token of another request, and on one whose snapshot or vectors are no longer available.
     pub fn related(&self, request: &RelatedRequest) -> Result<RelatedAnswer, EngineError> {
         let RelatedRequest {
             focus: name,
@@ -196,10 +196,14 @@ impl Engine {
         let topics = &self.settings.topics;
         let around = (relations == RelationSet::Auto)
             .then(|| FocusSurroundings::new(&snapshot, focus, &passing.notes, topics, &self.stop));
-        // Vectors may be loaded between two pages, which would change the notes of the first one.
-        let n_vectors = around.as_ref().map(FocusSurroundings::n_vectors);
-        let run_parts = (options, relations, n_vectors);
-        let fingerprint = fingerprint(&(focus_part, filter, run_parts, estimator_name, state));
+        let n_vectors = around.as_ref().map_or(0, FocusSurroundings::n_vectors);
+        let fingerprint =
+            fingerprint(&(focus_part, filter, options, relations, estimator_name, state));
+        let resume = token.as_ref().map(|token| token.of(fingerprint)).transpose()?;
+        // Vectors loaded between two pages would change the notes of the first one.
+        if token.as_ref().is_some_and(|token| token.n_vectors != n_vectors) {
+            return Err(self.stale(snapshot.generation));
+        }
         let stop = || self.stop.check().is_err();
         let run = Request {
             focus,
@@ -207,7 +211,7 @@ impl Engine {
             filter: &passing.notes,
             relations: around.as_ref().map_or(Relations::Structure, |it| Relations::Auto(it)),
             options,
-            resume: token.as_ref().map(|token| token.of(fingerprint)).transpose()?,
+            resume,
             stop: &stop,
         };
         let found = doughnut(graph, &texts, estimator, &run)
@@ -216,7 +220,7 @@ impl Engine {
         let generation = snapshot.generation;
         let resume_token = found.resume.clone().map(|resume| {
             self.pinned.pin(&snapshot);
-            ResumeToken::new(generation, fingerprint, resume).to_string()
+            ResumeToken::new(generation, n_vectors, fingerprint, resume).to_string()
         });
         let rendered = rendered(*rendering, &view(&found, &texts));
         // It may be an earlier snapshot than that of the engine.
@@ -241,9 +245,12 @@ impl Engine {
         if newest.generation == requested {
             return Ok(newest);
         }
-        self.pinned
-            .get(requested)
-            .ok_or(EngineError::Stale { requested, newest: newest.generation })
+        self.pinned.get(requested).ok_or_else(|| self.stale(requested))
+    }
+
+    /// Returns the error of a token that belongs to generation `requested`.
+    fn stale(&self, requested: u64) -> EngineError {
+        EngineError::Stale { requested, newest: self.snapshot().generation }
     }
 }
 

@@ -10,11 +10,13 @@ use crate::EngineError;
 /// The request field of a resume token.
 const FIELD: &str = "resume_token";
 
-/// The progress of a walk. Written as `generation.seal.budget-budget-…`, in decimal, hexadecimal and decimal.
+/// The progress of a walk. Written as `generation.vectors.seal.budget-budget-…`, with a hexadecimal seal and decimal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResumeToken {
     /// Generation of the pages so far.
     pub(crate) generation: u64,
+    /// Number of vectors of the focus note that the pages so far used.
+    pub(crate) n_vectors: usize,
     /// Fingerprint of the request and the pages so far.
     seal: u64,
     /// The pages so far.
@@ -31,28 +33,30 @@ pub(crate) fn fingerprint(parts: &impl fmt::Debug) -> u64 {
 
 impl fmt::Display for ResumeToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { generation, seal, resume } = self;
+        let Self { generation, n_vectors, seal, resume } = self;
         let budgets: Vec<String> =
             resume.budgets().iter().map(|budget| budget.get().to_string()).collect();
-        write!(f, "{generation}.{seal:016x}.{}", budgets.join("-"))
+        write!(f, "{generation}.{n_vectors}.{seal:016x}.{}", budgets.join("-"))
     }
 }
 
 impl ResumeToken {
     /// Creates the token of the page after `resume`. `fingerprint` is the fingerprint of everything that must stay the same on every page.
-    pub(crate) fn new(generation: u64, fingerprint: u64, resume: Resume) -> Self {
-        Self { generation, seal: seal(fingerprint, &resume), resume }
+    pub(crate) fn new(generation: u64, n_vectors: usize, fingerprint: u64, resume: Resume) -> Self {
+        Self { generation, n_vectors, seal: seal(fingerprint, &resume), resume }
     }
 
     /// Parses a token.
     pub(crate) fn read(text: &str) -> Result<Self, EngineError> {
         let parts = || {
             let (generation, rest) = text.split_once('.')?;
+            let (n_vectors, rest) = rest.split_once('.')?;
             let (seal, budgets) = rest.split_once('.')?;
             // A first page without a budget has an empty list.
             let budgets = (!budgets.is_empty()).then(|| budgets.split('-')).into_iter().flatten();
             Some(Self {
                 generation: generation.parse().ok()?,
+                n_vectors: n_vectors.parse().ok()?,
                 seal: u64::from_str_radix(seal, 16).ok()?,
                 resume: budgets
                     .map(|budget| budget.parse().map(Tokens::new).ok())
@@ -87,14 +91,14 @@ mod tests {
 
     fn token(budgets: &[u64]) -> ResumeToken {
         let resume = budgets.iter().copied().map(Tokens::new).collect();
-        ResumeToken::new(42, 0xab, resume)
+        ResumeToken::new(42, 3, 0xab, resume)
     }
 
     #[test]
     fn token_round_trips() {
         for (budgets, pages) in [(&[][..], ""), (&[2000], "2000"), (&[2000, 15], "2000-15")] {
             let text = token(budgets).to_string();
-            assert!(text.starts_with("42.") && text.ends_with(&format!(".{pages}")), "{text}");
+            assert!(text.starts_with("42.3.") && text.ends_with(&format!(".{pages}")), "{text}");
             let read = ResumeToken::read(&text).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(read, token(budgets));
         }
@@ -102,9 +106,19 @@ mod tests {
 
     #[test]
     fn invalid_token_is_rejected() {
-        for text in
-            ["", "x", "42", "42.ab", "42.xy.1", "42.ab.1-", "42.ab.-1", "42.ab.1.2", "-1.ab.1"]
-        {
+        for text in [
+            "",
+            "x",
+            "42",
+            "42.0",
+            "42.0.ab",
+            "42.x.ab.1",
+            "42.0.xy.1",
+            "42.0.ab.1-",
+            "42.0.ab.-1",
+            "42.0.ab.1.2",
+            "-1.0.ab.1",
+        ] {
             assert!(ResumeToken::read(text).is_err(), "{text}");
         }
         let one = token(&[1]);

@@ -114,11 +114,15 @@ fn resume_token_belongs_to_one_request() {
     let settings = RelatedSettings { pinned_generations: 0, ..RelatedSettings::default() };
     let forgetful = vault.engine.clone().with_related(settings);
     assert_eq!(relations(&forgetful.related(&next).unwrap())[0], "Object shade", "of the newest");
-    let gone = RelatedRequest { resume_token: "0.ab.1".into(), ..next };
+    let other_vectors = next.resume_token.replacen(".0.", ".7.", 1);
+    let other_vectors = RelatedRequest { resume_token: other_vectors, ..next.clone() };
+    let refused = engine.related(&other_vectors).err().unwrap();
+    assert!(matches!(refused, EngineError::Stale { .. }), "{refused}");
+    let gone = RelatedRequest { resume_token: "0.0.ab.1".into(), ..next };
     assert_eq!(gone.continued_generation(), Some(0));
     let refused = forgetful.related(&gone).err().unwrap();
     assert!(matches!(refused, EngineError::Stale { requested: 0, .. }), "{refused}");
-    let later = RelatedRequest { resume_token: "900.ab.1".into(), ..gone };
+    let later = RelatedRequest { resume_token: "900.0.ab.1".into(), ..gone };
     let refused = forgetful.related(&later).err().unwrap().to_string();
     assert!(
         refused.contains("start again without a token, with `min_generation` 900"),
@@ -130,7 +134,7 @@ fn resume_token_belongs_to_one_request() {
 fn invalid_requests_name_the_reason() {
     let vault = Vault::new(GARDEN);
     let too_much = Budget::Total(Tokens::new(1_000_001));
-    let forged = format!("{}.0.{}", vault.engine.snapshot().generation, "1-".repeat(1000) + "1");
+    let forged = format!("{}.0.0.{}", vault.engine.snapshot().generation, "1-".repeat(1000) + "1");
     for (request, expected) in [
         (
             RelatedRequest { budget: too_much, ..around("fern") },

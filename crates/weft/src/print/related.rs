@@ -334,14 +334,14 @@ mod tests {
         assert!(whole.ends_with("get moss\n"), "{whole}");
         let cut = RelatedResponse {
             skipped: (0..7).map(skipped).collect(),
-            resume_token: Some("3.ab.9".into()),
+            resume_token: Some("3.0.ab.9".into()),
             ..answer()
         };
         let cut = plain(&related_ledger(&cut, &hint));
         assert!(
             cut.contains("\ntoo large        n0 (9) · n1 (9)")
                 && cut.contains("n4 (9) · 2 more\n")
-                && cut.ends_with(" --resume 3.ab.9\n"),
+                && cut.ends_with(" --resume 3.0.ab.9\n"),
             "{cut}"
         );
         let empty = plain(&related_ledger(&RelatedResponse::default(), &hint));

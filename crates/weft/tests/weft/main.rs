@@ -74,7 +74,7 @@ fn exit_codes_and_streams_distinguish_failures() {
             ],
             2,
         ),
-        (vec!["related", "Leap second", "--resume", "0.ab.9", "--vault", vault], 4),
+        (vec!["related", "Leap second", "--resume", "0.0.ab.9", "--vault", vault], 4),
         (vec!["related", "Leap secnd", "--vault", vault], 3),
         (vec!["confirm-deletions", "--vault", vault], 0),
         (vec!["diff", "--vault", vault], 4),
