@@ -18,6 +18,7 @@ pub mod displayed_text;
 pub mod encoded_data;
 pub mod entities;
 pub mod escape;
+pub mod first_n;
 pub mod fragment;
 pub mod id;
 pub mod link;
@@ -37,6 +38,7 @@ pub mod tokens;
 
 pub use chunk::{Chunk, TextHash};
 pub use displayed_text::{BodyDisplay, DisplayedText, displayed_text};
+pub use first_n::first_n;
 pub use id::{NoteId, NoteMap, NotePath, Uri};
 pub use link::{Link, LinkSource, Target, TargetSyntax};
 pub use link_definition::is_link_definition;

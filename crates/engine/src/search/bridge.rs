@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats};
 use weft_index::keyword::{NamedInText, NoteTerm};
-use weft_model::{NoteId, NoteMap, Stop};
+use weft_model::{NoteId, NoteMap, Stop, first_n};
 
 use super::evidence::is_below;
 use super::hit_links::{HitLink, around};
 use super::passage_evidence::{NoteEvidence, PartWords, covers};
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
-use super::{Connection, DisabledSignals, Lift, Lifts, Seed, best_first};
+use super::{Connection, DisabledSignals, Lift, Lifts, Seed};
 use crate::analyzer_pool::AnalyzerPool;
 use crate::{EngineError, EngineSettings};
 
@@ -288,7 +288,7 @@ fn read_passages(
         let by_uri = || graph.uri(left.id).cmp(graph.uri(right.id));
         by_strength.then_with(by_uri).then(left.seed_idx.cmp(&right.seed_idx))
     };
-    let mut read = best_first(long.collect(), query.n_passage_notes, order);
+    let mut read = first_n(long.collect(), query.n_passage_notes, order);
     read.sort_unstable_by_key(|at| (reached[*at].seed_idx, reached[*at].id));
     let mut ids: Vec<NoteId> = read.iter().map(|at| reached[*at].id).collect();
     ids.sort_unstable();

@@ -27,7 +27,7 @@ use weft_index::keyword::{
     plain_words,
 };
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
+use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri, first_n};
 
 use crate::settings::MAX_SNIPPETS;
 use crate::snippet::Cutter;
@@ -144,16 +144,6 @@ impl<'s> Ranking<'s> {
         let best = self.query.best_chunk(id)?;
         Ok(best.and_then(|at| Some(entry?.chunks.get(at)?.span)))
     }
-}
-
-/// Returns the first `n` of `items` in the given order, sorted.
-fn best_first<T>(mut items: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
-    if items.len() > n {
-        items.select_nth_unstable_by(n, &order);
-        items.truncate(n);
-    }
-    items.sort_unstable_by(order);
-    items
 }
 
 impl Engine {
@@ -532,7 +522,7 @@ impl Engine {
             let gars = scored(signals, centrality.of(graph, id));
             Some(Ranked { id, found: *pool.get(id)?, gars })
         });
-        (best_first(ranked.collect(), n, Ranked::order(snapshot)), n_matching)
+        (first_n(ranked.collect(), n, Ranked::order(snapshot)), n_matching)
     }
 
     /// Converts ranked notes to hits with the snippets that `request` asks for.

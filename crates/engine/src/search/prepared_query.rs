@@ -6,10 +6,10 @@ use weft_index::keyword::{KeywordQuery, Mention, Mentions, SectionMention};
 use weft_index::notes::VaultStats;
 use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
+use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop, first_n};
 
+use super::Origin;
 use super::passage_evidence::{BestPassage, NoteEvidence};
-use super::{Origin, best_first};
 use crate::EngineError;
 
 /// Factor of the chunks requested beyond one per note, for the mean number of additional chunks per note: the chunks of a note are close together.
@@ -241,7 +241,7 @@ impl PreparedQuery<'_> {
             b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
         };
         let ids: Vec<NoteId> =
-            best_first(long, self.n_passage_notes, order).into_iter().map(|(id, _)| id).collect();
+            first_n(long, self.n_passage_notes, order).into_iter().map(|(id, _)| id).collect();
         self.read_best_passages(pool, &ids)?;
         for id in ids {
             if let (Some(best), Some(candidate)) = (pool.best_passage(id), found.get_mut(&id)) {
@@ -414,6 +414,6 @@ impl CandidatePool {
         let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
             b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
         };
-        best_first(hits, n, order).into_iter().map(|(id, _)| id).collect()
+        first_n(hits, n, order).into_iter().map(|(id, _)| id).collect()
     }
 }

@@ -1,9 +1,7 @@
 //! Place of a note in a folder without a note of its own: the notes around it there.
 
-use std::cmp::Ordering;
-
 use weft_model::id::{FOLDER_NOTES, folder_of};
-use weft_model::{NoteId, fold};
+use weft_model::{NoteId, first_n, fold};
 
 use super::hierarchy::{FolderNotes, below};
 use super::name_index::vault_key;
@@ -86,8 +84,8 @@ impl NoteTable {
         let order = |a: &NoteId, b: &NoteId| self.graph.sibling_cmp(*a, *b);
         let (before, after): (Vec<NoteId>, Vec<NoteId>) =
             others.into_iter().partition(|other| order(other, &note).is_lt());
-        let mut after = first_of(after, n, order).into_iter();
-        let mut before = first_of(before, n, |a, b| order(b, a)).into_iter();
+        let mut after = first_n(after, n, order).into_iter();
+        let mut before = first_n(before, n, |a, b| order(b, a)).into_iter();
         let pairs = std::iter::from_fn(|| match [after.next(), before.next()] {
             [None, None] => None,
             pair => Some(pair.into_iter().flatten()),
@@ -120,20 +118,6 @@ impl NoteTable {
         let name = last_segment(if represents { own } else { &path }).to_owned();
         Some(OwnFolder { vault, path: folder.to_owned(), name, parent, notes: self })
     }
-}
-
-/// Returns the first `n` notes by `order`, sorted.
-fn first_of(
-    mut notes: Vec<NoteId>,
-    n: usize,
-    order: impl Fn(&NoteId, &NoteId) -> Ordering,
-) -> Vec<NoteId> {
-    if notes.len() > n {
-        notes.select_nth_unstable_by(n, &order);
-        notes.truncate(n);
-    }
-    notes.sort_unstable_by(order);
-    notes
 }
 
 impl<'t> OwnFolder<'t> {
