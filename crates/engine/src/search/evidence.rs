@@ -51,18 +51,17 @@ impl PreparedQuery<'_> {
         ids.sort_unstable();
         ids.dedup();
         let known = self.own_evidence(&ids)?;
-        let words = self.snapshot.keyword.passage_words(&self.words, notes)?;
         let weights: Vec<f64> = self.words.terms().iter().map(|term| term.weight()).collect();
         let mut remainders: NoteMap<Remainder> = NoteMap::default();
         let mut found = NoteMap::default();
-        for (id, words) in notes.iter().zip(&words) {
+        for id in notes {
             let Some(NoteEvidence { passages, own, parts }) = known.get(id) else { continue };
             let mut evidence = own.clone();
             // The first text of a note is its lead, however short it is.
             let n_leading = passages.iter().take_while(|passage| passage.is_bare).count() + 1;
-            let further = evidence.iter_mut().zip(parts).zip(words).skip(n_leading);
-            for ((evidence, parts), words) in further {
-                if words.weight <= 0.0 && words.span.len() < BOILERPLATE_CHARS {
+            let further = evidence.iter_mut().zip(parts).zip(passages).skip(n_leading);
+            for ((evidence, parts), passage) in further {
+                if !passage.has_query_words && passage.span.len() < BOILERPLATE_CHARS {
                     *evidence = self.base(parts.vector, BOILERPLATE_SHARE * parts.keyword);
                 }
             }

@@ -37,6 +37,8 @@ pub struct ScoredPassage {
     pub is_bare: bool,
     /// True if the passage contains words, unlike encoded data and rules.
     pub has_words: bool,
+    /// True if the passage itself, rather than the name, the tags or a heading above it, contains a word of the query.
+    pub has_query_words: bool,
     /// Score, on the scale of a note's: below the query's [`max_score`](KeywordQuery::max_score).
     pub score: f64,
     /// Saturation of each term of the query in the passage, in the order of [`KeywordQuery::terms`].
@@ -60,6 +62,8 @@ struct PassageFrequencies {
     list: PassageList,
     /// One row of the query's terms for each passage.
     frequencies: Vec<f64>,
+    /// True for each passage that itself contains one of the terms.
+    has_own: Vec<bool>,
 }
 
 impl KeywordReader {
@@ -77,22 +81,55 @@ impl KeywordReader {
         query: &KeywordQuery,
         notes: &[NoteId],
     ) -> Result<Vec<NotePassages>, KeywordError> {
-        let mut found = vec![NotePassages::default(); notes.len()];
-        self.each_scored(query, notes, |note_idx, list, scored| {
-            let passages = list.passages.iter().zip(scored);
-            found[note_idx].passages = passages
-                .enumerate()
-                .map(|(at, (stored, (score, saturations)))| ScoredPassage {
-                    span: stored.span,
-                    above: stored.above,
-                    is_bare: stored.is_bare,
-                    has_words: list.has_words(at),
-                    score,
-                    saturations,
-                })
-                .collect();
-        })?;
-        Ok(found)
+        self.read(|| {
+            self.check(query)?;
+            let mut found = vec![NotePassages::default(); notes.len()];
+            let weights: Vec<f64> = query.terms().iter().map(|term| term.weight()).collect();
+            let normalization = self.0.length_normalization();
+            for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
+                let segment = &*self.0.segments[segment_idx];
+                let counted = self.counted(segment, query.postings(segment_idx), &docs)?;
+                // The places of exact forms are not stored, so they count for every passage of their note.
+                let mut exact = Vec::with_capacity(query.exact_forms().len());
+                for form in query.exact_forms() {
+                    let mut frequencies = vec![0.0; docs.len()];
+                    for list in &form.postings[segment_idx] {
+                        segment.add_frequencies(list, &docs, &mut frequencies)?;
+                    }
+                    exact.push((form.weight, frequencies));
+                }
+                let docs_with_notes = docs.iter().zip(&note_idxs).zip(&counted).enumerate();
+                for (doc_idx, ((doc, note_idx), counted)) in docs_with_notes {
+                    let PassageFrequencies { list, frequencies, has_own } = counted;
+                    let n_outside = list.n_words_outside(segment.lengths[*doc as usize]);
+                    let mut rows = frequencies.chunks(weights.len().max(1));
+                    let scored = list.passages.iter().enumerate().map(|(at, stored)| {
+                        let length = stored.n_words.saturating_add(n_outside);
+                        let row = rows.next().unwrap_or_default();
+                        let saturations: Saturations = row
+                            .iter()
+                            .map(|frequency| normalization.saturation(*frequency, length))
+                            .collect();
+                        let gains = weights.iter().zip(&saturations);
+                        let by_term: f64 = gains.map(|(weight, gain)| weight * gain).sum();
+                        let by_form = exact.iter().map(|(weight, frequencies)| {
+                            weight * normalization.saturation(frequencies[doc_idx], length)
+                        });
+                        ScoredPassage {
+                            span: stored.span,
+                            above: stored.above,
+                            is_bare: stored.is_bare,
+                            has_words: list.has_words(at),
+                            has_query_words: has_own[at],
+                            score: by_term + by_form.sum::<f64>(),
+                            saturations,
+                        }
+                    });
+                    found[*note_idx].passages = scored.collect();
+                }
+            }
+            Ok(found)
+        })
     }
 
     /// Returns the passages of each of `notes` with the words of the query in their text, in text order; none for unknown notes.
@@ -173,7 +210,7 @@ impl KeywordReader {
                 }
                 let counted = self.counted(segment, postings.iter().map(|it| &**it), &docs)?;
                 for ((doc, note_idx), counted) in docs.iter().zip(note_idxs).zip(counted) {
-                    let PassageFrequencies { list, frequencies } = counted;
+                    let PassageFrequencies { list, frequencies, .. } = counted;
                     let n_outside = list.n_words_outside(segment.lengths[*doc as usize]);
                     let rows = frequencies.chunks(terms.len().max(1)).zip(&list.passages);
                     found[note_idx] = rows
@@ -200,60 +237,13 @@ impl KeywordReader {
         for doc in docs {
             let list = segment.passages(*doc)?;
             let frequencies = vec![0.0; list.passages.len() * n_terms];
-            counted.push(PassageFrequencies { list, frequencies });
+            let has_own = vec![false; list.passages.len()];
+            counted.push(PassageFrequencies { list, frequencies, has_own });
         }
         for (term_idx, lists) in postings.enumerate() {
             self.count(segment, lists, (term_idx, n_terms), docs, &mut counted)?;
         }
         Ok(counted)
-    }
-
-    fn each_scored(
-        &self,
-        query: &KeywordQuery,
-        notes: &[NoteId],
-        mut sink: impl FnMut(usize, &PassageList, &mut dyn Iterator<Item = (f64, Saturations)>),
-    ) -> Result<(), KeywordError> {
-        self.read(|| {
-            self.check(query)?;
-            let weights: Vec<f64> = query.terms().iter().map(|term| term.weight()).collect();
-            let normalization = self.0.length_normalization();
-            for (segment_idx, docs, note_idxs) in self.0.by_segment(notes) {
-                let segment = &*self.0.segments[segment_idx];
-                let counted = self.counted(segment, query.postings(segment_idx), &docs)?;
-                // The places of exact forms are not stored, so they count for every passage of their note.
-                let mut exact = Vec::with_capacity(query.exact_forms().len());
-                for form in query.exact_forms() {
-                    let mut frequencies = vec![0.0; docs.len()];
-                    for list in &form.postings[segment_idx] {
-                        segment.add_frequencies(list, &docs, &mut frequencies)?;
-                    }
-                    exact.push((form.weight, frequencies));
-                }
-                let docs_with_notes = docs.iter().zip(&note_idxs).zip(&counted).enumerate();
-                for (doc_idx, ((doc, note_idx), counted)) in docs_with_notes {
-                    let PassageFrequencies { list, frequencies } = counted;
-                    let n_outside = list.n_words_outside(segment.lengths[*doc as usize]);
-                    let mut rows = frequencies.chunks(weights.len().max(1));
-                    let mut scored = list.passages.iter().map(|passage| {
-                        let length = passage.n_words.saturating_add(n_outside);
-                        let row = rows.next().unwrap_or_default();
-                        let saturations: Saturations = row
-                            .iter()
-                            .map(|frequency| normalization.saturation(*frequency, length))
-                            .collect();
-                        let gains = weights.iter().zip(&saturations);
-                        let by_term: f64 = gains.map(|(weight, gain)| weight * gain).sum();
-                        let by_form = exact.iter().map(|(weight, frequencies)| {
-                            weight * normalization.saturation(frequencies[doc_idx], length)
-                        });
-                        (by_term + by_form.sum::<f64>(), saturations)
-                    });
-                    sink(*note_idx, list, &mut scored);
-                }
-            }
-            Ok(())
-        })
     }
 
     /// Adds the frequencies of one term, whose posting lists are `lists`, to those of each of the ascending `docs`.
@@ -271,7 +261,8 @@ impl KeywordReader {
             |list: &&PostingList| matches!(list.repeated_idx, Some(HEADINGS | LINK_LISTS));
         for list in lists.iter().filter(|list| !is_by_passage(list)) {
             each_with_term(segment, list, docs, |doc_idx, cursor| {
-                let PassageFrequencies { list: passages, frequencies } = &mut counted[doc_idx];
+                let PassageFrequencies { list: passages, frequencies, has_own } =
+                    &mut counted[doc_idx];
                 let mut everywhere = 0.0;
                 if list.repeated_idx.is_some() {
                     everywhere = list.weight * f64::from(cursor.term_freq());
@@ -289,6 +280,7 @@ impl KeywordReader {
                                 (false, false) => 1.0,
                             };
                             frequencies[at * n_terms + term_idx] += own;
+                            has_own[at] = true;
                             if is_heading {
                                 let mut add = |below: usize| {
                                     frequencies[below * n_terms + term_idx] += heading_weight;

@@ -28,5 +28,10 @@ fn words_of_a_query_are_found_by_passage() {
         [idf[0] + idf[1], idf[1]],
         "titles, tags and comments do not count"
     );
+    let moss = reader.parse("moss", &QueryOptions::default()).unwrap();
+    let scored = &reader.passages(&moss, &[NoteId::new(0)]).unwrap()[0].passages;
+    let own = scored.iter().map(|passage| passage.has_query_words);
+    assert_eq!(Vec::from_iter(own), [true, false], "the tag and the comment do not count");
+    assert!(scored.iter().all(|passage| passage.score > 0.0), "the tag counts for the score");
     assert!(found[0].iter().all(|it| it.weight <= 0.0) && found[2].is_empty());
 }
