@@ -28,17 +28,13 @@ async fn messages_are_compressed_both_ways() -> Result<(), Failure> {
     let channel = daemon.channel().await?;
     served(&channel).await?;
     let plain = SearchServiceClient::new(channel.clone()).search(search()).await?.into_inner();
-    for (encoding, name) in
-        [(CompressionEncoding::Gzip, "gzip"), (CompressionEncoding::Zstd, "zstd")]
-    {
-        let mut client = SearchServiceClient::new(channel.clone())
-            .send_compressed(encoding)
-            .accept_compressed(encoding);
-        let answer = client.search(search()).await?;
-        let used = answer.metadata().get("grpc-encoding").and_then(|name| name.to_str().ok());
-        assert_eq!(used, Some(name));
-        assert_eq!(answer.into_inner(), plain, "{name}");
-    }
+    let mut client = SearchServiceClient::new(channel.clone())
+        .send_compressed(CompressionEncoding::Gzip)
+        .accept_compressed(CompressionEncoding::Gzip);
+    let answer = client.search(search()).await?;
+    let used = answer.metadata().get("grpc-encoding").and_then(|name| name.to_str().ok());
+    assert_eq!(used, Some("gzip"));
+    assert_eq!(answer.into_inner(), plain);
     // A message that is small on the wire and large when decompressed is too large.
     let mut client = NoteServiceClient::new(channel).send_compressed(CompressionEncoding::Gzip);
     let text = Some("a".repeat(8 << 20));

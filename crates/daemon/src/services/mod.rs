@@ -206,9 +206,7 @@ impl Services {
                 $server::new(self.clone())
                     .max_decoding_message_size(max_request_bytes)
                     .max_encoding_message_size(max_response_bytes)
-                    .accept_compressed(CompressionEncoding::Zstd)
                     .accept_compressed(CompressionEncoding::Gzip)
-                    .send_compressed(CompressionEncoding::Zstd)
                     .send_compressed(CompressionEncoding::Gzip)
             };
         }
