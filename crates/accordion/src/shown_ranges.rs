@@ -7,6 +7,12 @@ use weft_model::text::CharCounter;
 
 use crate::render::{Run, below_title};
 
+/// Maximum distance in bytes at which the head of a table is looked for.
+const MAX_TABLE_BYTES: usize = 32 << 10;
+
+/// Maximum length in bytes of the head of a table that is repeated above its later rows.
+const MAX_HEAD_BYTES: usize = 400;
+
 /// Counts lines at ascending positions.
 #[derive(Default)]
 pub(crate) struct LineCounter {
@@ -27,13 +33,14 @@ impl LineCounter {
     }
 }
 
-/// Adds a range to ascending ranges, and joins those with only white space between them.
+/// Adds a range to ascending ranges, with the head of the table that it begins in, and joins those with only white space between them.
 pub(crate) fn with_range(
     body: &str,
     ranges: &[Range<usize>],
     added: Range<usize>,
 ) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = ranges.to_vec();
+    all.extend(table_head(body, added.start));
     all.push(added);
     all.sort_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(all.len());
@@ -48,6 +55,31 @@ pub(crate) fn with_range(
         }
     }
     joined
+}
+
+/// Returns the row of column names and the rule below it, if `byte` is in a later row of their table.
+fn table_head(body: &str, byte: usize) -> Option<Range<usize>> {
+    let line_start = |end: usize| body[..end].rfind('\n').map_or(0, |newline| newline + 1);
+    let floor = byte.saturating_sub(MAX_TABLE_BYTES);
+    let mut end = line_start(byte);
+    while end > floor {
+        let start = line_start(end - 1);
+        let line = body[start..end].trim();
+        if line.is_empty() {
+            return None;
+        }
+        if is_table_rule(line) {
+            let names = line_start(start.checked_sub(1)?);
+            return (end - names <= MAX_HEAD_BYTES).then_some(names..end);
+        }
+        end = start;
+    }
+    None
+}
+
+/// True if a line separates the column names of a table from its rows: `|---|:-:|`.
+fn is_table_rule(line: &str) -> bool {
+    line.contains("--") && line.contains('|') && line.chars().all(|c| "|-: \t".contains(c))
 }
 
 /// True if the shown ranges contain all of `range` except white space at its ends.

@@ -159,6 +159,19 @@ fn passage_that_does_not_fit_is_cut_between_sentences() {
 }
 
 #[test]
+fn rows_of_a_table_are_shown_with_its_column_names() {
+    let rows = |word: &str| format!("| {word} | {} |\n", filler(2, 3)).repeat(9);
+    let head = "| name | place |\n|------|:-----:|\n";
+    let body = format!("{}\n\n{head}{}| fern | here |\n", filler(1, 9), rows("moss"));
+    let ledger = pack(request(60, vec![note("a", 1.0, body)])).unwrap();
+    let item = &ledger.items[0];
+    let (names, row) = (item.text.find(head), item.text.find("| fern | here |"));
+    assert!(names.is_some() && names < row, "{}", item.text);
+    let rendered = ledger.summary.rendered.unwrap();
+    assert!(ledger.summary.used <= 60 && rendered.contains(head), "{rendered}");
+}
+
+#[test]
 fn parts_have_their_places_and_headings() {
     let body = format!("{}\n\n# Ferns\n\nA fern.\n\n# Moss\n\n{}", filler(1, 9), filler(2, 9));
     let ledger = pack(request(40, vec![note("a", 1.0, body.clone())])).unwrap();
