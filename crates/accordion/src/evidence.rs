@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use weft_model::shingles::shingles;
 use weft_model::text::CharCounter;
-use weft_model::{Chars, Heading, Span, Stop, Tokens};
+use weft_model::{Chars, Heading, Span, Stop, Tokens, longest};
 
 use crate::budget::Account;
-use crate::grapheme_cut::{byte_ranges, longest};
+use crate::grapheme_cut::byte_ranges;
 use crate::note_content::Content;
 use crate::offer::{Offer, place};
 use crate::outline;

@@ -1,6 +1,6 @@
 //! Outlines: the heading lines of a note.
 
-use weft_model::{Chars, Heading, Span};
+use weft_model::{Chars, Heading, Span, longest};
 
 use crate::Mode;
 use crate::grapheme_cut;
@@ -47,7 +47,7 @@ pub(crate) fn outline<'b>(
         truncated: n_lines < lines.len(),
         heading_path: vec![],
     };
-    match grapheme_cut::longest(lines.len(), lines.len(), |n| fits(&content(n))) {
+    match longest(lines.len(), lines.len(), |n| fits(&content(n))) {
         0 => None,
         n_lines => Some(content(n_lines)),
     }

@@ -1,6 +1,6 @@
 //! Snippets: blocks of a body around the query's matches.
 
-use weft_model::{Heading, Span};
+use weft_model::{Heading, Span, longest};
 
 use crate::Mode;
 use crate::grapheme_cut;
@@ -144,7 +144,7 @@ fn around<'b>(
         let empty = content(&[], false);
         return if fits(&empty) { SnippetOutcome::Content(empty) } else { SnippetOutcome::NoRoom };
     }
-    let size = grapheme_cut::longest(widest as usize, widest as usize, |size| {
+    let size = longest(widest as usize, widest as usize, |size| {
         fits(&content(&[anchor.first_block(chars(size), n_chars)], true))
     });
     let size = chars(size);
@@ -157,7 +157,7 @@ fn around<'b>(
     let blocks = anchor.blocks(size, n_chars);
     let whole =
         |n_blocks: usize| content(&blocks[..n_blocks], size < widest || n_blocks < blocks.len());
-    let n_blocks = grapheme_cut::longest(blocks.len(), 1, |n| fits(&whole(n)));
+    let n_blocks = longest(blocks.len(), 1, |n| fits(&whole(n)));
     if n_blocks > 0 {
         return SnippetOutcome::Content(whole(n_blocks));
     }
@@ -165,9 +165,7 @@ fn around<'b>(
     let joined = blocks[0];
     let cut =
         |n_kept: usize| content(&[Span::new(joined.start, joined.start + chars(n_kept))], true);
-    SnippetOutcome::Content(cut(grapheme_cut::longest(joined.len() as usize, size as usize, |n| {
-        fits(&cut(n))
-    })))
+    SnippetOutcome::Content(cut(longest(joined.len() as usize, size as usize, |n| fits(&cut(n)))))
 }
 
 /// Converts a number of characters of a body, whose length always fits in a span.

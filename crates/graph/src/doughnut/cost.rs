@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use weft_model::text::{byte_of_char, clean_cut};
-use weft_model::{Estimator, NoteId, Tokens};
+use weft_model::{Estimator, NoteId, Tokens, longest};
 
 use super::relation::Relation;
 use super::rings::Member;
@@ -83,16 +83,14 @@ impl<'a> Costs<'a> {
         let details = self.texts.details(member.note);
         let mut tokens =
             |max_chars: usize| self.of_parts(member, delivered_parts(&details, max_chars));
-        let (mut fits, mut exceeds) =
-            (MIN_CUT_LENGTH, details.chars().take(TRUNCATE_LENGTH).count());
-        if exceeds <= fits || tokens(fits) > budget {
+        // All of the delivered details would exceed the budget.
+        let n_chars = details.chars().take(TRUNCATE_LENGTH).count();
+        let further = n_chars.checked_sub(MIN_CUT_LENGTH + 1)?;
+        if tokens(MIN_CUT_LENGTH) > budget {
             return None;
         }
-        while exceeds - fits > 1 {
-            let middle = fits.midpoint(exceeds);
-            if tokens(middle) <= budget { fits = middle } else { exceeds = middle }
-        }
-        let max_chars = clean_cut(&details, fits);
+        let n_further = longest(further, further / 2, |n| tokens(MIN_CUT_LENGTH + n) <= budget);
+        let max_chars = clean_cut(&details, MIN_CUT_LENGTH + n_further);
         let tokens = tokens(max_chars);
         (tokens <= budget).then_some((max_chars, tokens))
     }
