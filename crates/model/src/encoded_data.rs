@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::memmem;
 
@@ -121,8 +122,9 @@ fn without(text: &str, ranges: &[Range<usize>]) -> String {
 /// Returns `data:` addresses: a media type or `;base64`, a comma, and everything up to a space, a bracket, or the quotation mark in front of it.
 fn data_addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const SCHEME: &str = "data:";
+    static SCHEMES: LazyLock<memmem::Finder<'_>> = LazyLock::new(|| memmem::Finder::new(SCHEME));
     let mut end = 0;
-    memmem::find_iter(text.as_bytes(), SCHEME).filter_map(move |start| {
+    SCHEMES.find_iter(text.as_bytes()).filter_map(move |start| {
         let rest = &text[start + SCHEME.len()..];
         let quote = text[..start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
         let ends =
@@ -143,7 +145,9 @@ fn data_addresses(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 
 /// Returns the contents of compressed code blocks.
 fn compressed_blocks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    memmem::find_iter(text.as_bytes(), COMPRESSED_BLOCK).map(|at| {
+    static BLOCKS: LazyLock<memmem::Finder<'_>> =
+        LazyLock::new(|| memmem::Finder::new(COMPRESSED_BLOCK));
+    BLOCKS.find_iter(text.as_bytes()).map(|at| {
         let start = at + COMPRESSED_BLOCK.len();
         let n_bytes = text[start..].find("```").unwrap_or(text.len() - start);
         start..start + n_bytes

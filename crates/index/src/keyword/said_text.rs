@@ -506,15 +506,19 @@ impl<'t> MarkupScanner<'t> {
             return self.end_of_fence(at, n_marks);
         }
         let reach = self.within_reach(at + n_marks);
-        let paragraph = &reach[..reach.find("\n\n").unwrap_or(reach.len())];
         let mut from = 0;
-        while let Some(n) = paragraph[from..].find('`') {
+        while let Some(n) = reach[from..].find('`') {
+            let between = &reach.as_bytes()[from..from + n];
+            let ends_paragraph = between.windows(2).any(|pair| pair == b"\n\n");
+            if ends_paragraph {
+                break;
+            }
             let start = at + n_marks + from + n;
             let n_closing = self.run_length(start);
             if n_closing == n_marks {
                 return start + n_closing;
             }
-            from = (from + n + n_closing).min(paragraph.len());
+            from = (from + n + n_closing).min(reach.len());
         }
         at + n_marks
     }
