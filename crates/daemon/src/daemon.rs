@@ -269,7 +269,9 @@ fn address_owner(address: &str, is_ours: bool) -> String {
             "a running weft daemon: query it with `weft status --addr {address}`, stop it with `weft stop --addr {address}`"
         )
     } else {
-        "another program, or a weft daemon without a socket: stop it".to_owned()
+        format!(
+            "another program, a weft daemon of another user or one without a socket (`weft status --addr {address}` shows a daemon): stop it"
+        )
     }
 }
 
@@ -280,7 +282,7 @@ const AUTO: &str = "auto";
 fn socket_at(settings: &ServerSettings, paths: &Paths, port: u16) -> Option<PathBuf> {
     match settings.socket.as_str() {
         "none" => None,
-        AUTO => Some(paths.socket(port)),
+        AUTO => paths.socket(port),
         path => Some(path.into()),
     }
 }
@@ -306,7 +308,12 @@ impl Daemon {
         let listen = |source| ServeError::Listen { address: server.address.clone(), source };
         let address = tcp.local_addr().map_err(listen)?;
         let socket = match socket_at(server, &paths, address.port()) {
-            None => None,
+            None => {
+                if server.socket == AUTO {
+                    tracing::warn!("no Unix socket: neither XDG_RUNTIME_DIR nor HOME is set");
+                }
+                None
+            }
             Some(path) => match Socket::bind(&path) {
                 Ok(socket) => Some(socket),
                 Err(error) if server.socket == AUTO => {

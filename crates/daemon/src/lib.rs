@@ -30,6 +30,8 @@ pub use daemon::{ConfigReload, Control, Daemon, Reloaded, ServeError, check};
 pub use net::nearby;
 pub use open_error::OpenVaultsError;
 pub use open_files::raise_open_file_limit;
+#[cfg(unix)]
+pub use paths::create_private;
 pub use paths::{Environment, Paths};
 pub use runtime::runtime;
 pub use services::{ServiceLimits, Services};

@@ -50,25 +50,25 @@ pub struct Paths {
     data: Option<PathBuf>,
     config: Option<PathBuf>,
     cache: PathBuf,
-    state: PathBuf,
+    state: Option<PathBuf>,
     runtime: Option<PathBuf>,
 }
 
 impl Paths {
-    /// Returns the folders that `environment` names; without a home, the temporary folder is used for state and caches.
+    /// Returns the folders that `environment` names; without a home, the temporary folder is used for caches.
     #[must_use]
     pub fn new(environment: &Environment) -> Self {
         let absolute =
             |name| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
         let below = |name, rest: &str| absolute(name).or_else(|| Some(home.as_ref()?.join(rest)));
-        let state = below("XDG_STATE_HOME", ".local/state").unwrap_or_else(std::env::temp_dir);
+        let state = below("XDG_STATE_HOME", ".local/state");
         let cache = below("XDG_CACHE_HOME", ".cache").unwrap_or_else(std::env::temp_dir);
         Self {
             data: below("XDG_DATA_HOME", ".local/share"),
             config: below("XDG_CONFIG_HOME", ".config"),
             cache: cache.join("weft"),
-            state: state.join("weft"),
+            state: state.map(|folder| folder.join("weft")),
             runtime: absolute("XDG_RUNTIME_DIR"),
             home,
         }
@@ -117,15 +117,53 @@ impl Paths {
     }
 
     /// Returns the folder of logs, and of sockets if the user has no runtime folder.
+    ///
+    /// Returns `None` if the environment names no folder of the user: in a shared folder, others could replace its files.
     #[must_use]
-    pub fn state(&self) -> &Path {
-        &self.state
+    pub fn state(&self) -> Option<&Path> {
+        self.state.as_deref()
     }
 
-    /// Returns the path of the socket of a daemon on `port`.
+    /// Returns the path of the socket of a daemon on `port`; `None` if the environment names no folder of the user.
     #[must_use]
-    pub fn socket(&self, port: u16) -> PathBuf {
+    pub fn socket(&self, port: u16) -> Option<PathBuf> {
         let runtime = self.runtime.as_ref().map(|folder| folder.join("weft"));
-        runtime.unwrap_or_else(|| self.state.clone()).join(format!("{port}.sock"))
+        Some(runtime.or_else(|| self.state.clone())?.join(format!("{port}.sock")))
+    }
+}
+
+/// Creates a folder for files of its user, with those above it: only the user can open what is created.
+#[cfg(unix)]
+pub fn create_private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_user_are_in_no_shared_folder() {
+        let paths = |pairs: &[(&str, &str)]| Paths::new(&Environment::from_pairs(pairs));
+        let socket = |pairs: &[(&str, &str)]| paths(pairs).socket(9338);
+        let home = ("HOME", "/home/ann");
+        assert_eq!(socket(&[home]), Some("/home/ann/.local/state/weft/9338.sock".into()));
+        let runtime = ("XDG_RUNTIME_DIR", "/run/user/7");
+        assert_eq!(socket(&[home, runtime]), Some("/run/user/7/weft/9338.sock".into()));
+        let nowhere = paths(&[]);
+        assert_eq!((nowhere.socket(9338), nowhere.state(), nowhere.store(&[])), (None, None, None));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn private_folder_is_open_to_its_user_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let parent = tempfile::tempdir().expect("a folder is created");
+        let folder = parent.path().join("state/weft");
+        create_private(&folder).expect("the folder is created");
+        create_private(&folder).expect("it may exist");
+        let mode = std::fs::metadata(&folder).expect("it exists").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

@@ -1,5 +1,6 @@
 //! A background daemon without a service manager: `serve --detach` starts it, `stop` ends it.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use rustix::process::{Pid, Signal};
 use serde::Serialize;
 use tokio::net::{UnixDatagram, UnixStream};
 use weft_daemon::config::{Config, Sources};
-use weft_daemon::{Environment, Paths};
+use weft_daemon::{Environment, Paths, create_private};
 
 use crate::cli::Global;
 use crate::client::config;
@@ -39,15 +40,20 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
     };
     let name = port(&config.settings.server.address).filter(|port| *port != 0);
     let name = name.map_or_else(|| "weft".to_owned(), |port| port.to_string());
-    let log = paths.state().join(format!("{name}.log"));
-    std::fs::create_dir_all(paths.state())
-        .map_err(|error| failed("create", paths.state(), error))?;
+    let Some(state) = paths.state() else {
+        let message = "the log of a daemon in the background needs a folder of this user";
+        return Err(Failure::usage(message).hint("set HOME or XDG_STATE_HOME"));
+    };
+    let log = state.join(format!("{name}.log"));
+    create_private(state).map_err(|error| {
+        failed("create", state, error).hint("XDG_STATE_HOME names another folder")
+    })?;
     let mut options = std::fs::OpenOptions::new();
-    let sink = options.create(true).append(true).open(&log);
+    let sink = options.create(true).append(true).mode(0o600).open(&log);
     let sink = sink.map_err(|error| failed("write", &log, error))?;
     let log_start = sink.metadata().map_or(0, |facts| facts.len());
 
-    let notify_socket = paths.state().join(format!("start-{}.sock", std::process::id()));
+    let notify_socket = state.join(format!("start-{}.sock", std::process::id()));
     let listening = UnixDatagram::bind(&notify_socket)
         .map_err(|error| failed("listen on", &notify_socket, error))?;
     let mut child = spawn(sink, &notify_socket)?;
@@ -163,7 +169,7 @@ pub(crate) async fn stop(global: &Global) -> Result<String, Failure> {
             .hint("name the socket with --addr unix:PATH; stop a daemon without a socket with `kill` or its service manager")
     })?;
     let unreachable = |error: std::io::Error| {
-        Failure::unreachable(&socket.display().to_string(), &error.to_string())
+        Failure::nothing_to_stop(&socket.display().to_string(), &error.to_string())
     };
     let stream = UnixStream::connect(&socket).await.map_err(unreachable)?;
     let pid = stream.peer_cred().map_err(unreachable)?.pid();

@@ -173,7 +173,7 @@ pub(crate) async fn is_listening(address: &str) -> bool {
 pub(crate) fn socket(address: &str, setting: &str, paths: &Paths) -> Option<PathBuf> {
     match (address.strip_prefix("unix:"), setting) {
         (Some(path), _) => Some(path.into()),
-        (None, "auto") => Some(paths.socket(port(address)?)),
+        (None, "auto") => paths.socket(port(address)?),
         (None, "none") => None,
         (None, path) => Some(path.into()),
     }

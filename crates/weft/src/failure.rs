@@ -62,6 +62,13 @@ impl Failure {
         }
     }
 
+    /// Returns the failure of `weft stop` if no daemon of this user listens at `socket`.
+    pub(crate) fn nothing_to_stop(socket: &str, reason: &str) -> Self {
+        let message = format!("no daemon of this user listens at {socket}: {reason}");
+        Self::new(UNREACHABLE, message)
+            .hint("stop the service of the system with `systemctl stop weft`, and a daemon at another address with `weft stop --addr ADDRESS`")
+    }
+
     /// Returns the failure for a daemon that would ignore the settings `set`.
     pub(crate) fn settings_ignored(address: &str, set: &[String]) -> Self {
         let message = format!(

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use crate::paths::create_private;
+
 /// A bound Unix socket. Dropping it removes its file.
 pub(crate) struct Socket {
     path: PathBuf,
@@ -44,9 +47,9 @@ impl Socket {
 
     /// Binds `path`, accessible to the user only. Replaces a socket without a listener, but no other file.
     pub(crate) fn bind(path: &Path) -> std::io::Result<(Self, SocketListener)> {
-        use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+        use std::os::unix::fs::PermissionsExt as _;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            create_private(folder)?;
         }
         let listener = match tokio::net::UnixListener::bind(path) {
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
