@@ -25,7 +25,8 @@ pub(crate) fn search(query: &str, answer: &SearchResponse, hint: &Hint) -> Strin
     out.push_str(&super::warnings(warnings));
     let Some(best) = hits.first() else {
         let _ = writeln!(out, "No hits for {}.", paint(STRONG, &harmless(query)));
-        out.push_str(&next(&[&hint.command("list", &[], &[])]));
+        let (list, coverage) = (hint.command("list", &[], &[]), hint.command("coverage", &[], &[]));
+        out.push_str(&next(&[&list, &coverage]));
         return out;
     };
     for (at, hit) in hits.iter().enumerate() {
