@@ -40,6 +40,9 @@ const FRAME_CHARS: u64 = 60;
 /// Characters below which a cut passage of a further note does not pay for its frame.
 const MIN_CUT_CHARS: usize = 80;
 
+/// Number of passages, the most valuable ones, of which sentences may be shown. Later ones say little, and splitting each into sentences would take most of the time of a context.
+const MAX_CUT_PASSAGES: usize = 32;
+
 /// Attempts to bring the whole text close to the budget, if only the whole can be measured.
 const N_ATTEMPTS: usize = 8;
 
@@ -547,12 +550,12 @@ impl<D: Document> EvidencePacking<'_, D> {
     /// Spends what whole passages left: on sentences of further passages, on outlines, then on words.
     fn spend_rest(&self, attempt: &mut Attempt) -> Result<(), PackError> {
         let mut open = self.open_passages(attempt);
-        for (rank, passage) in open.clone() {
+        for (rank, passage) in open.iter().take(MAX_CUT_PASSAGES) {
             self.stop.check()?;
             if attempt.spendable.saturating_sub(attempt.used) == 0 {
                 return Ok(());
             }
-            self.show_sentences(attempt, rank, passage);
+            self.show_sentences(attempt, *rank, *passage);
         }
         if !attempt.notes.iter().any(NoteChoice::is_included)
             && let Some((rank, passage)) = open.first()
