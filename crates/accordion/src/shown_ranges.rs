@@ -60,12 +60,16 @@ pub(crate) fn with_range(
 /// Returns the row of column names and the rule below it, if `byte` is in a later row of their table.
 fn table_head(body: &str, byte: usize) -> Option<Range<usize>> {
     let line_start = |end: usize| body[..end].rfind('\n').map_or(0, |newline| newline + 1);
+    let is_row = |line: &str| line.contains('|');
     let floor = byte.saturating_sub(MAX_TABLE_BYTES);
     let mut end = line_start(byte);
+    if !body[end..].lines().next().is_some_and(is_row) {
+        return None;
+    }
     while end > floor {
         let start = line_start(end - 1);
         let line = body[start..end].trim();
-        if line.is_empty() {
+        if !is_row(line) {
             return None;
         }
         if is_table_rule(line) {
@@ -79,7 +83,7 @@ fn table_head(body: &str, byte: usize) -> Option<Range<usize>> {
 
 /// True if a line separates the column names of a table from its rows: `|---|:-:|`.
 fn is_table_rule(line: &str) -> bool {
-    line.contains("--") && line.contains('|') && line.chars().all(|c| "|-: \t".contains(c))
+    line.contains("--") && line.chars().all(|c| "|-: \t".contains(c))
 }
 
 /// True if the shown ranges contain all of `range` except white space at its ends.
