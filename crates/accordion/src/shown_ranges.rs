@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use weft_model::Heading;
 use weft_model::text::CharCounter;
+use weft_model::{Heading, is_delimiter_row};
 
 use crate::render::{Run, below_title};
 
@@ -57,7 +57,7 @@ pub(crate) fn with_range(
     joined
 }
 
-/// Returns the row of column names and the rule below it, if `byte` is in a later row of their table.
+/// Returns the row of column names and the row of dashes below it, if `byte` is in a later row of their table.
 fn table_head(body: &str, byte: usize) -> Option<Range<usize>> {
     let line_start = |end: usize| body[..end].rfind('\n').map_or(0, |newline| newline + 1);
     let is_row = |line: &str| line.contains('|');
@@ -66,24 +66,21 @@ fn table_head(body: &str, byte: usize) -> Option<Range<usize>> {
     if !body[end..].lines().next().is_some_and(is_row) {
         return None;
     }
+    let mut head = None;
     while end > floor {
         let start = line_start(end - 1);
-        let line = body[start..end].trim();
+        let line = &body[start..end];
         if !is_row(line) {
-            return None;
+            break;
         }
-        if is_table_rule(line) {
-            let names = line_start(start.checked_sub(1)?);
-            return (end - names <= MAX_HEAD_BYTES).then_some(names..end);
+        // A row of dashes may also be one of the table; the first one counts.
+        if is_delimiter_row(line) && start > 0 {
+            let names = line_start(start - 1);
+            head = is_row(&body[names..start]).then_some(names..end).or(head);
         }
         end = start;
     }
-    None
-}
-
-/// True if a line separates the column names of a table from its rows: `|---|:-:|`.
-fn is_table_rule(line: &str) -> bool {
-    line.contains("--") && line.chars().all(|c| "|-: \t".contains(c))
+    head.filter(|head| head.len() <= MAX_HEAD_BYTES)
 }
 
 /// True if the shown ranges contain all of `range` except white space at its ends.

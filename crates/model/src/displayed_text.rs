@@ -8,6 +8,7 @@ mod lines;
 use std::ops::Range;
 
 use self::inline::{Display, InlineEdit};
+pub use self::lines::is_delimiter_row;
 use self::lines::{LineKind, LineReader, SourceLine};
 use crate::encoded_data::encoded_data;
 use crate::entities::decoded;

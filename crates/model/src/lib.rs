@@ -38,7 +38,7 @@ pub mod text;
 pub mod tokens;
 
 pub use chunk::{Chunk, TextHash};
-pub use displayed_text::{BodyDisplay, DisplayedText, displayed_text};
+pub use displayed_text::{BodyDisplay, DisplayedText, displayed_text, is_delimiter_row};
 pub use first_n::first_n;
 pub use id::{NoteId, NoteMap, NotePath, Uri};
 pub use link::{Link, LinkSource, Target, TargetSyntax};

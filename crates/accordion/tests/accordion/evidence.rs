@@ -162,7 +162,7 @@ fn passage_that_does_not_fit_is_cut_between_sentences() {
 fn rows_of_a_table_are_shown_with_its_column_names() {
     let rows = |word: &str| format!("| {word} | {} |\n", filler(2, 3)).repeat(9);
     let head = "| name | place |\n|------|:-----:|\n";
-    let body = format!("{}\n\n{head}{}| fern | here |\n", filler(1, 9), rows("moss"));
+    let body = format!("{}\n\n{head}{}| - | - |\n| fern | here |\n", filler(1, 9), rows("moss"));
     let ledger = pack(request(60, vec![note("a", 1.0, body)])).unwrap();
     let item = &ledger.items[0];
     let (names, row) = (item.text.find(head), item.text.find("| fern | here |"));

@@ -329,8 +329,9 @@ fn fence(text: &str) -> Option<(char, usize)> {
     (length >= 3 && (mark == '~' || !after.contains('`'))).then_some((mark, length))
 }
 
-/// True for the row of dashes below the header of a table.
-fn is_delimiter_row(text: &str) -> bool {
+/// True for the row of dashes below the header of a table: `|---|:-:|`.
+#[must_use]
+pub fn is_delimiter_row(text: &str) -> bool {
     let text = text.trim();
     if !text.contains('|') || !text.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\t'))
     {
