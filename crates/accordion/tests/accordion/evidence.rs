@@ -305,6 +305,7 @@ proptest! {
         let summary = &ledger.summary;
         prop_assert!(summary.used <= tokens && summary.used + summary.remaining == tokens);
         // The document around no note is free.
+        prop_assert!(!ledger.items.is_empty() || summary.used == 0);
         if let Some(text) = summary.rendered.as_ref().filter(|_| !ledger.items.is_empty()) {
             let whole = match meter {
                 Meter::Characters(by_length) => by_length.estimate(text),
