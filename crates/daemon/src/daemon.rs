@@ -310,7 +310,9 @@ impl Daemon {
         let socket = match socket_at(server, &paths, address.port()) {
             None => {
                 if server.socket == AUTO {
-                    tracing::warn!("no Unix socket: neither XDG_RUNTIME_DIR nor HOME is set");
+                    tracing::warn!(
+                        "no Unix socket: none of XDG_RUNTIME_DIR, XDG_STATE_HOME and HOME is set"
+                    );
                 }
                 None
             }
