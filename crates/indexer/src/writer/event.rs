@@ -1,5 +1,6 @@
 //! The events that wake the writer.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_channel::Sender;
@@ -34,7 +35,9 @@ pub(crate) enum Event {
     /// A caller writes to a vault.
     Write(WriteRequest, Sender<Result<WriteOutcome, WriteError>>),
     /// The log of the home has a new commit, or can be read again, or not any more.
-    LogMoved,
+    ///
+    /// The mark is dropped before the log is read: news that arrives later is a further event.
+    LogMoved(Arc<()>),
     /// The embedding thread finished a batch, which the backlog holds.
     Embedded,
     /// A background thread built a vector graph for the pipeline with this number.

@@ -198,7 +198,8 @@ impl Writer {
                     self.handle_writes(write, reply, events);
                     self.show_phase();
                 }
-                Ok(Event::LogMoved) => {
+                Ok(Event::LogMoved(mark)) => {
+                    drop(mark);
                     self.follow_reported();
                     self.show_phase();
                 }
