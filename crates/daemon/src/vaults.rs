@@ -10,7 +10,9 @@ use weft_index::Disk;
 use weft_index::Snapshot;
 use weft_index::embedder::Embedder;
 use weft_indexer::embed::{self, ModelSelection, OpenedReranker};
-use weft_indexer::{IndexError, IndexSettings, IndexStatus, Indexer, VaultSettings, WatchOptions};
+use weft_indexer::{
+    IndexError, IndexSettings, IndexStatus, Indexer, Phase, VaultSettings, WatchOptions,
+};
 use weft_model::tokens::Characters;
 use weft_model::{Estimator, Tokens};
 
@@ -282,9 +284,14 @@ impl Vaults {
     }
 
     /// Returns the status of the index, with the notices from opening the model.
+    ///
+    /// A node is scanning until it answers: the state that it has stored or applied may be an earlier one.
     #[must_use]
     pub fn status(&self) -> IndexStatus {
         let mut status = self.indexer.status();
+        if self.is_catching_up() && matches!(status.phase, Phase::Embedding | Phase::Ready) {
+            status.phase = Phase::Scanning;
+        }
         status.notices.splice(0..0, self.notices.iter().cloned());
         let node = self.node.as_ref().map(|node| node.health(status.generation));
         status.notices.extend(node.iter().flat_map(NodeHealth::notices));
