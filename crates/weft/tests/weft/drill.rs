@@ -265,6 +265,34 @@ async fn sent(channel: &Channel, request: &WriteCall) -> Result<(), Status> {
     }
 }
 
+/// Writes a note of a node that no writer writes; returns the generation that contains it.
+async fn put_probe(channel: &Channel, node: usize, word: u64) -> Result<u64, Status> {
+    let request = PutNoteRequest {
+        path: format!("probe{node}.md"),
+        text: Some(format!("# Probe\n{word}\n")),
+        vault: Some(VAULT.to_owned()),
+        ..Default::default()
+    };
+    let put = NoteServiceClient::new(channel.clone()).put_note(request).await?;
+    Ok(put.into_inner().generation)
+}
+
+/// Repeats a write until it succeeds; fails if the database returned too long ago.
+async fn written_again(
+    channel: Channel,
+    node: usize,
+    word: u64,
+    returned: Instant,
+) -> Result<(), Status> {
+    while let Err(status) = put_probe(&channel, node, word).await {
+        if returned.elapsed() >= RETURN_TIMEOUT {
+            return Err(status);
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+    Ok(())
+}
+
 /// Returns true if a call failed because a process or a connection ended.
 fn is_interruption(status: &Status) -> bool {
     std::error::Error::source(status).is_some()
@@ -501,24 +529,29 @@ impl Drill {
         let started = Instant::now();
         self.nodes[at].start();
         self.nodes[at].served().await;
+        answered(&self.nodes[at].channel()).await.expect("a node that is ready answers");
         self.started_ms.push(started.elapsed().as_millis());
     }
 
     /// Asserts that every running node writes again soon after the database has returned.
     async fn check_return(&mut self, lost: usize, loses_node: bool) {
         let returned = Instant::now();
+        let mut writes = Vec::new();
         for at in (0..N_NODES).filter(|at| !(loses_node && *at == lost)) {
-            let channel = self.nodes[at].channel();
-            while let Err(status) = self.put_probe(&channel).await {
-                let (after, id) = (returned.elapsed(), &self.nodes[at].id);
-                assert!(
-                    after < RETURN_TIMEOUT,
-                    "{id} does not write after {after:?}: {status}\n{}\n{}",
+            self.n_words += 1;
+            let (channel, word) = (self.nodes[at].channel(), self.n_words);
+            writes.push((at, tokio::spawn(written_again(channel, at, word, returned))));
+        }
+        for (at, write) in writes {
+            write.await.unwrap().unwrap_or_else(|status| {
+                panic!(
+                    "{} does not write after {:?}: {status}\n{}\n{}",
+                    self.nodes[at].id,
+                    returned.elapsed(),
                     self.database_activity(),
                     self.nodes[at].log()
-                );
-                tokio::time::sleep(RETRY).await;
-            }
+                )
+            });
         }
         self.returned_ms.push(returned.elapsed().as_millis());
     }
@@ -532,23 +565,10 @@ impl Drill {
         [activity, standbys, locks].map(|select| self.primary.query(select)).join("\n\n")
     }
 
-    /// Writes a note that only this thread writes; returns the generation that contains it.
-    async fn put_probe(&mut self, channel: &Channel) -> Result<u64, Status> {
-        self.n_words += 1;
-        let request = PutNoteRequest {
-            path: "probe.md".to_owned(),
-            text: Some(format!("# Probe\n{}\n", self.n_words)),
-            vault: Some(VAULT.to_owned()),
-            ..Default::default()
-        };
-        let put = NoteServiceClient::new(channel.clone()).put_note(request).await?;
-        Ok(put.into_inner().generation)
-    }
-
     /// Asserts that nothing acknowledged is lost, and that the nodes, the log and the pulled folders agree.
     async fn check_end(&mut self, writers: &[DrillWriter]) {
         let channels = self.channels();
-        let generation = self.put_probe(&channels[0]).await.unwrap();
+        let generation = put_probe(&channels[0], 0, self.n_words + 1).await.unwrap();
         let contents: Vec<_> = writers.iter().flat_map(|writer| &writer.contents).collect();
         let mut digests = Vec::new();
         for (node, channel) in self.nodes.iter().zip(&channels) {
