@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 use weft_model::Span;
+use weft_model::text::{CharCounter, sentences};
 
 /// Length of a word in characters above which it may be cut, for text without any boundary.
 const MAX_WORD_CHARS: usize = 60;
@@ -13,14 +14,12 @@ pub(crate) fn units(body: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
     let (mut units, mut carried): (Vec<Range<usize>>, Option<usize>) = (Vec::new(), None);
     let (mut start, last) = (bytes.start, bytes.end);
     for line in body[bytes].split_inclusive('\n') {
-        let mut at = start;
+        let line_start = start;
         start += line.len();
         let mut begun: Option<usize> = None;
-        for sentence in line.split_sentence_bounds() {
-            let end = at + sentence.len();
-            let text = &body[at..end];
-            let range = end - text.trim_start().len()..at + text.trim_end().len();
-            at = end;
+        for (at, text) in sentences(line) {
+            let at = line_start + at;
+            let range = at + text.len() - text.trim_start().len()..at + text.trim_end().len();
             if range.start >= range.end {
                 continue;
             }
@@ -67,7 +66,7 @@ pub(crate) fn best_unit(
     start: usize,
     matches: &[Span],
 ) -> Option<usize> {
-    let mut counter = weft_model::text::CharCounter::new(&body[start..]);
+    let mut counter = CharCounter::new(&body[start..]);
     let weights = units.iter().map(|unit| {
         let span = counter.span(unit.start - start..unit.end - start);
         let inside = matches.iter().filter(|it| span.start <= it.start && it.end <= span.end);

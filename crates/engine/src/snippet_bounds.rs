@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
-use weft_model::text::byte_of_char;
+use weft_model::text::{byte_of_char, sentences};
 
 /// Returns the end of the text before the next heading in `from..to`; `to` without one.
 pub(crate) fn section_end(body: &str, from: usize, to: usize) -> usize {
@@ -121,7 +121,7 @@ fn sentence_start(body: &str, floor: usize, byte: usize) -> Option<usize> {
     let to = body.floor_char_boundary(to.min(byte + 64).max(byte));
     // A line break does not end a sentence.
     let text = body[from..to].replace(['\n', '\r'], " ");
-    let starts = text.split_sentence_bound_indices().map(|(at, _)| at);
+    let starts = sentences(&text).map(|(at, _)| at);
     let starts = starts.filter(|at| *at > 0 && !ends_in_abbreviation(&text[..*at]));
     let starts = starts.map(|at| from + at).filter(|at| (floor..=byte).contains(at));
     starts.filter(|at| outside_syntax(body, *at, byte) == *at).last()

@@ -9,6 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use weft_index::embedder::Embedder;
+use weft_model::text::sentences;
 use weft_model::{Chunk, LinkPlaces, Note, Span, TextHash};
 
 use crate::char_offsets::CharOffsets;
@@ -304,10 +305,9 @@ impl<'n> ChunkPacker<'_, 'n> {
                 segments.push(TextSegment { bytes: paragraph, n_tokens });
                 continue;
             }
-            let mut start = paragraph.start;
-            for sentence in self.note.body[paragraph].split_sentence_bounds() {
+            for (at, sentence) in sentences(&self.note.body[paragraph.clone()]) {
+                let start = paragraph.start + at;
                 let bytes = start..start + sentence.len();
-                start = bytes.end;
                 match self.fits(&bytes, room) {
                     Some(n_tokens) => segments.push(TextSegment { bytes, n_tokens }),
                     None => self.runs(bytes, room, room, &mut segments),
@@ -342,7 +342,7 @@ impl<'n> ChunkPacker<'_, 'n> {
         }
         let text = &self.note.body[bytes.clone()];
         let tail = text.len() - run_tail(text, max.saturating_mul(MAX_BYTES_PER_TOKEN / 2));
-        let sentences = text[tail..].split_sentence_bound_indices().map(|(at, _)| at);
+        let starts = sentences(&text[tail..]).map(|(at, _)| at);
         let words = text[tail..].split_word_bound_indices().map(|(at, _)| at);
         let fitting = |starts: Vec<usize>| {
             // A word or sentence at the start of the tail may be cut.
@@ -355,7 +355,7 @@ impl<'n> ChunkPacker<'_, 'n> {
             let is_part = !self.note.body[bytes.start..start].trim().is_empty();
             (n_tokens > 0 && is_part).then_some((start, n_tokens))
         };
-        fitting(sentences.collect()).or_else(|| fitting(words.collect())).unwrap_or(none)
+        fitting(starts.collect()).or_else(|| fitting(words.collect())).unwrap_or(none)
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::text::byte_of_char;
+use crate::text::{byte_of_char, sentences};
 use crate::{Heading, is_link_definition};
 
 /// Minimum length in bytes; a shorter passage is extended by the next paragraph of its section.
@@ -230,10 +230,9 @@ fn split(body: &str, paragraph: Range<usize>) -> Vec<Range<usize>> {
             push(line);
             continue;
         }
-        let mut at = line.start;
-        for sentence in body[line.clone()].split_sentence_bounds() {
-            let mut sentence = at..at + sentence.len();
-            at = sentence.end;
+        for (at, sentence) in sentences(&body[line.clone()]) {
+            let start = line.start + at;
+            let mut sentence = start..start + sentence.len();
             while sentence.len() > MAX_BYTES {
                 let end = sentence.start + word_end(&body[sentence.clone()], target.max(1));
                 push(sentence.start..end);

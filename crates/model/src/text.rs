@@ -59,6 +59,18 @@ pub fn byte_of_char(text: &str, n: usize) -> usize {
     text.char_indices().nth(n).map_or(text.len(), |(byte, _)| byte)
 }
 
+/// Returns the sentences of a text with their byte offsets; white space belongs to the sentence before it.
+///
+/// Source: the rules for sentence boundaries of Unicode Standard Annex 29.
+pub fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    // In ASCII, nothing but these ends a sentence. Most lines of lists, tables and code are one.
+    let is_end = |byte: u8| matches!(byte, b'.' | b'!' | b'?' | b'\n' | b'\r');
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let is_one = !text.is_empty() && line.bytes().all(|byte| byte.is_ascii() && !is_end(byte));
+    let several = (!is_one).then(|| text.split_sentence_bound_indices());
+    is_one.then_some((0, text)).into_iter().chain(several.into_iter().flatten())
+}
+
 /// Returns the number of characters, up to `n`, at which a text that is cut ends best: with the last sentence or line that ends in the last quarter, else with the last such word, else at `n`; without white space at the end.
 #[must_use]
 pub fn clean_cut(text: &str, n: usize) -> usize {
@@ -72,8 +84,8 @@ pub fn clean_cut(text: &str, n: usize) -> usize {
         let last = text[..*at].split_whitespace().next_back();
         last.is_some_and(|word| word.contains(char::is_alphabetic))
     };
-    let sentences = read.split_sentence_bound_indices().map(|(at, _)| at);
-    let sentence = sentences.filter(|at| late.contains(at)).filter(ends_with_word).last();
+    let starts = sentences(read).map(|(at, _)| at);
+    let sentence = starts.filter(|at| late.contains(at)).filter(ends_with_word).last();
     let words = read.split_word_bound_indices().map(|(at, _)| at);
     let end = sentence.or_else(|| words.rev().find(|at| late.contains(at))).unwrap_or(limit);
     text[..end].trim_end().chars().count()
@@ -150,6 +162,21 @@ pub fn folds_to(text: &str, folded: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_are_those_of_unicode() {
+        let pieces = ["a", "B", "1", " ", ".", "!", ",", "\n", "\r", "é"];
+        let mut texts = vec![String::new()];
+        for _ in 0..5 {
+            let longer =
+                texts.iter().flat_map(|text| pieces.iter().map(move |it| format!("{text}{it}")));
+            texts = longer.collect();
+            for text in &texts {
+                assert!(sentences(text).eq(text.split_sentence_bound_indices()), "{text:?}");
+            }
+        }
+        assert_eq!(sentences("").count(), 0);
+    }
 
     #[test]
     fn span_counts_characters_not_bytes() {
