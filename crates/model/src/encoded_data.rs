@@ -222,17 +222,23 @@ const fn is_of_base64(byte: u8) -> bool {
 
 /// Returns true if letters of base64 are mixed as in encoded data, unlike in words, paths and hashes.
 fn is_base64(run: &[u8]) -> bool {
-    let kind = |byte: &u8| match byte {
-        b'a'..=b'z' => Some(0),
-        b'A'..=b'Z' => Some(1),
-        b'0'..=b'9' => Some(2),
-        _ => None,
-    };
-    let has = |sought: usize| run.iter().any(|byte| kind(byte) == Some(sought));
-    let n_letters = run.iter().filter_map(kind).count();
-    let ends = |pair: &&[u8]| kind(&pair[0]).is_some() && kind(&pair[0]) != kind(&pair[1]);
-    let n_runs = 1 + run.windows(2).filter(ends).count();
-    has(0) && has(1) && has(2) && n_letters <= MAX_MEAN_RUN * n_runs
+    let (mut n_letters, mut n_runs, mut last) = (0, 1, None);
+    let mut has = [false; 3];
+    for byte in run {
+        let kind = match byte {
+            b'a'..=b'z' => Some(0),
+            b'A'..=b'Z' => Some(1),
+            b'0'..=b'9' => Some(2),
+            _ => None,
+        };
+        n_runs += usize::from(last.is_some() && last != kind);
+        if let Some(kind) = kind {
+            has[kind] = true;
+            n_letters += 1;
+        }
+        last = kind;
+    }
+    has == [true; 3] && n_letters <= MAX_MEAN_RUN * n_runs
 }
 
 #[cfg(test)]

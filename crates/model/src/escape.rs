@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use memchr::memchr;
+
 /// Returns true for characters that a reader cannot see and that change the lines or the order of a text: control characters, separators of lines and paragraphs, and marks of bidirectional text.
 ///
 /// Source: Unicode 16, properties `Bidi_Control` and `General_Category` (`Cc`, `Zl`, `Zp`).
@@ -54,8 +56,14 @@ fn with_visible(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// Returns a code fence that `text` cannot close: longer than any run of backticks in it, and at least three.
 #[must_use]
 pub fn fence(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(longest.max(2) + 1)
+    let (bytes, mut at, mut longest) = (text.as_bytes(), 0, 2);
+    while let Some(n_before) = memchr(b'`', &bytes[at..]) {
+        let run = &bytes[at + n_before..];
+        let n_ticks = run.iter().take_while(|byte| **byte == b'`').count();
+        longest = longest.max(n_ticks);
+        at += n_before + n_ticks;
+    }
+    "`".repeat(longest + 1)
 }
 
 /// Returns `uri` as the destination of a Markdown link, in angle brackets if necessary.

@@ -38,20 +38,28 @@ fn hash_of_run(words: &[u64]) -> u64 {
 
 /// Returns a hash of each word, ignoring case, and its bytes. Each letter of a script without spaces is a word.
 fn words(text: &str) -> impl Iterator<Item = (u64, Range<usize>)> + '_ {
-    let mut letters = text.char_indices().peekable();
+    let mut at = 0;
     std::iter::from_fn(move || {
         let mut word: Option<(u64, Range<usize>)> = None;
-        while let Some((at, letter)) =
-            letters.next_if(|(_, letter)| letter.is_alphanumeric() || word.is_none())
-        {
+        for letter in text[at..].chars() {
+            let start = at;
+            at += letter.len_utf8();
             if !letter.is_alphanumeric() {
+                if word.is_some() {
+                    break;
+                }
                 continue;
             }
-            let (mut hash, start) = word.map_or((FNV.0, at), |(hash, span)| (hash, span.start));
-            for lower in letter.to_lowercase() {
-                hash = (hash ^ u64::from(u32::from(lower))).wrapping_mul(FNV.1);
+            let (hash, span) = word.get_or_insert((FNV.0, start..start));
+            let mut add = |lower: char| {
+                *hash = (*hash ^ u64::from(u32::from(lower))).wrapping_mul(FNV.1);
+            };
+            if letter.is_ascii() {
+                add(letter.to_ascii_lowercase());
+            } else {
+                letter.to_lowercase().for_each(add);
             }
-            word = Some((hash, start..at + letter.len_utf8()));
+            span.end = at;
             if u32::from(letter) >= FIRST_WITHOUT_SPACES {
                 break;
             }
