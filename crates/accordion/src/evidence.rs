@@ -8,16 +8,15 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
 
-use weft_model::shingles::shingles;
 use weft_model::text::CharCounter;
-use weft_model::{Chars, Heading, Span, Stop, Tokens, longest};
+use weft_model::{Chars, Heading, Stop, Tokens, longest};
 
 use crate::budget::Account;
-use crate::grapheme_cut::byte_ranges;
 use crate::note_content::Content;
 use crate::offer::{Offer, place};
 use crate::outline;
 use crate::pack_request::RankedCandidates;
+use crate::passage_texts::PassageTexts;
 use crate::query_matches::QueryMatcher;
 use crate::render::{Frames, NoteLabel, RenderedNote, Shown};
 use crate::sentences::{self, best_unit, units};
@@ -52,6 +51,8 @@ struct EvidencePacking<'a, D> {
     ranked: Vec<Candidate<D>>,
     /// Reason to omit a candidate before any choice.
     barred: Vec<Option<OmissionReason>>,
+    /// The passages of each candidate; none of a candidate without a text.
+    texts: Vec<PassageTexts>,
     top: f64,
     /// Evidence of the best passage of all candidates.
     best_evidence: f64,
@@ -113,9 +114,14 @@ pub(crate) fn pack<D: Document>(request: PackRequest<'_, D>) -> Result<Ledger, P
         document.map_or(0.0, |it| it.passages().iter().map(|it| it.evidence).fold(0.0, f64::max))
     };
     let best_evidence = ranked.iter().map(of_note).fold(0.0, f64::max);
+    let texts = ranked.iter().map(|candidate| {
+        let passages = candidate.state.document().map(Document::passages);
+        PassageTexts::new(&passages.unwrap_or_default())
+    });
     let is_small = account.likely_chars(account.available()) < SMALL_BUDGET_CHARS;
     let packing = EvidencePacking {
         barred,
+        texts: texts.collect(),
         ranked,
         top,
         best_evidence,
@@ -144,11 +150,18 @@ struct Attempt {
     n_structural: usize,
 }
 
+/// An attempt with its rendering.
+struct RenderedAttempt {
+    attempt: Attempt,
+    /// The included notes, best first.
+    notes: Vec<RenderedNote>,
+    /// The whole context.
+    rendered: Option<String>,
+}
+
 /// The choices within one note.
 #[derive(Clone, Default)]
 struct NoteChoice {
-    /// Byte ranges of its passages, once its body was read.
-    bytes: Vec<Range<usize>>,
     outcomes: Vec<PassageOutcome>,
     /// Shown byte ranges of the body, ascending, with white space at most once between two of them.
     shown: Vec<Range<usize>>,
@@ -172,16 +185,16 @@ impl NoteChoice {
 impl<D: Document> EvidencePacking<'_, D> {
     fn pack(&self) -> Result<Ledger, PackError> {
         let budget = self.account.available();
-        let mut best: Option<(u64, Attempt)> = None;
+        let mut best: Option<(u64, RenderedAttempt)> = None;
         let mut spendable = budget;
         for _ in 0..N_ATTEMPTS {
             let attempt = self.attempt(spendable)?;
-            let notes = self.notes(&attempt);
-            let whole = self.rendered(&notes).filter(|_| !notes.is_empty());
+            let attempt = self.rendered(attempt);
             // Lengths add up; only an estimator can count the whole differently from its parts.
-            let is_exact = self.account.estimator().is_none() || whole.is_none();
-            let cost = whole.as_deref().map_or(0, |text| self.account.measure(text));
-            let cost = if is_exact { attempt.used } else { cost };
+            let estimates = self.account.estimator().is_some() && !attempt.notes.is_empty();
+            let whole = attempt.rendered.as_deref().filter(|_| estimates);
+            let is_exact = whole.is_none();
+            let cost = whole.map_or(attempt.attempt.used, |text| self.account.measure(text));
             if cost <= budget && best.as_ref().is_none_or(|(most, _)| cost > *most) {
                 best = Some((cost, attempt));
             }
@@ -196,9 +209,9 @@ impl<D: Document> EvidencePacking<'_, D> {
         }
         let attempt = match best {
             Some((_, attempt)) => attempt,
-            None => self.attempt(0)?,
+            None => self.rendered(self.attempt(0)?),
         };
-        Ok(self.ledger(&attempt))
+        Ok(self.ledger(attempt))
     }
 
     /// Chooses passages for at most `spendable`.
@@ -350,10 +363,9 @@ impl<D: Document> EvidencePacking<'_, D> {
         offers: &mut BinaryHeap<Offer>,
     ) -> Result<(), PackError> {
         let Offer { rank, passage, .. } = offer;
-        self.open(attempt, rank);
         let is_first = attempt.notes[rank].n_chosen == 0;
         if is_first && self.may_be_whole(attempt, rank) {
-            let all = 0..attempt.notes[rank].bytes.len();
+            let all = 0..attempt.notes[rank].outcomes.len();
             if self.show(attempt, rank, all.clone()) {
                 self.chosen(attempt, rank, all);
                 return Ok(());
@@ -412,19 +424,9 @@ impl<D: Document> EvidencePacking<'_, D> {
         let wanted =
             others.filter(|(_, (barred, choice))| barred.is_none() && choice.n_chosen == 0);
         let wanted =
-            wanted.map(|(at, _)| self.account.likely_cost(self.best_chars(at) + FRAME_CHARS));
+            wanted.map(|(at, _)| self.account.likely_cost(self.texts[at].best_chars + FRAME_CHARS));
         let unclaimed = left.saturating_sub(wanted.sum());
         cost <= soft.max(unclaimed).max(focus_share).min(left)
-    }
-
-    /// Returns the length of the note's best passage.
-    fn best_chars(&self, rank: usize) -> u64 {
-        let Some(document) = self.ranked[rank].state.document() else { return 0 };
-        let passages = document.passages();
-        let with_text = passages.iter().filter(|passage| !passage.is_bare);
-        let best =
-            with_text.reduce(|best, next| if next.evidence > best.evidence { next } else { best });
-        best.map_or(0, |best| u64::from(best.span.len()))
     }
 
     fn n_chars(&self, rank: usize, passage: usize) -> u64 {
@@ -435,46 +437,29 @@ impl<D: Document> EvidencePacking<'_, D> {
     /// Records that passages were chosen.
     fn chosen(&self, attempt: &mut Attempt, rank: usize, passages: Range<usize>) {
         let Some(document) = self.ranked[rank].state.document() else { return };
-        let body = document.body();
         for at in passages {
             let choice = &mut attempt.notes[rank];
             choice.outcomes[at] = PassageOutcome::Included;
             choice.n_chosen += 1;
-            let text = &body[choice.bytes[at].clone()];
-            attempt.shingles.extend(shingles(text));
+            attempt.shingles.extend(self.texts[rank].shingles(document, at));
         }
     }
 
     /// Returns the share of a passage that is in the context already.
-    fn repeated(&self, attempt: &mut Attempt, rank: usize, passage: usize) -> f64 {
+    fn repeated(&self, attempt: &Attempt, rank: usize, passage: usize) -> f64 {
         if attempt.shingles.is_empty() {
             return 0.0;
         }
-        self.open(attempt, rank);
         let Some(document) = self.ranked[rank].state.document() else { return 0.0 };
-        let body = document.body();
-        let (mut n, mut n_known) = (0_usize, 0_usize);
-        for shingle in shingles(&body[attempt.notes[rank].bytes[passage].clone()]) {
-            n += 1;
-            n_known += usize::from(attempt.shingles.contains(&shingle));
-        }
-        n_known as f64 / n.max(1) as f64
-    }
-
-    /// Reads where the passages of a note are.
-    fn open(&self, attempt: &mut Attempt, rank: usize) {
-        let choice = &mut attempt.notes[rank];
-        if choice.bytes.is_empty()
-            && let Some(document) = self.ranked[rank].state.document()
-        {
-            let spans: Vec<Span> = document.passages().iter().map(|passage| passage.span).collect();
-            choice.bytes = byte_ranges(&document.body(), &spans);
-        }
+        let shingles = self.texts[rank].shingles(document, passage);
+        let n_known = shingles.iter().filter(|it| attempt.shingles.contains(it)).count();
+        n_known as f64 / shingles.len().max(1) as f64
     }
 
     /// Shows further passages of a note if they fit.
     fn show(&self, attempt: &mut Attempt, rank: usize, passages: Range<usize>) -> bool {
-        let bytes = &attempt.notes[rank].bytes[passages];
+        let Some(document) = self.ranked[rank].state.document() else { return false };
+        let bytes = &self.texts[rank].bytes(document)[passages];
         let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
         self.show_bytes(attempt, rank, first.start..last.end)
     }
@@ -605,10 +590,9 @@ impl<D: Document> EvidencePacking<'_, D> {
         if self.account.likely_chars(left) < least {
             return;
         }
-        self.open(attempt, rank);
         let Some(document) = self.ranked[rank].state.document() else { return };
         let body = document.body();
-        let range = attempt.notes[rank].bytes[passage].clone();
+        let range = self.texts[rank].bytes(document)[passage].clone();
         let units = units(&body, range.clone());
         let matches = self.query.as_ref().map(|query| query.matches(&body[range.clone()]));
         let starts = matches.unwrap_or_default();
@@ -642,10 +626,9 @@ impl<D: Document> EvidencePacking<'_, D> {
 
     /// Shows as many words of a passage as fit, from its beginning or from where it was cut.
     fn show_words(&self, attempt: &mut Attempt, rank: usize, passage: usize) {
-        self.open(attempt, rank);
         let Some(document) = self.ranked[rank].state.document() else { return };
         let body = document.body();
-        let range = attempt.notes[rank].bytes[passage].clone();
+        let range = self.texts[rank].bytes(document)[passage].clone();
         let within = |shown: &&Range<usize>| range.start <= shown.start && shown.end <= range.end;
         let start = attempt.notes[rank].shown.iter().filter(within).map(|shown| shown.end).max();
         let start = start.unwrap_or(range.start);
@@ -694,25 +677,22 @@ impl<D: Document> EvidencePacking<'_, D> {
         Ok(())
     }
 
-    /// Renders the included notes of an attempt, best first.
-    fn notes(&self, attempt: &Attempt) -> Vec<RenderedNote> {
+    /// Renders an attempt.
+    fn rendered(&self, attempt: Attempt) -> RenderedAttempt {
         let included = attempt.notes.iter().enumerate().filter(|(_, it)| it.is_included());
         let numbered = included.zip(1..);
         let render = |((rank, choice), number): ((usize, &NoteChoice), usize)| {
             let document = self.ranked[rank].state.document()?;
             Some(self.note(rank, document, &choice.shown, choice.outline, number))
         };
-        numbered.filter_map(render).collect()
-    }
-
-    fn rendered(&self, notes: &[RenderedNote]) -> Option<String> {
+        let notes: Vec<RenderedNote> = numbered.filter_map(render).collect();
         let Form { rendering, order, .. } = self.form;
-        rendering.context_of_passages(self.has_focus, order, self.frames, notes)
+        let rendered = rendering.context_of_passages(self.has_focus, order, self.frames, &notes);
+        RenderedAttempt { attempt, notes, rendered }
     }
 
-    fn ledger(&self, attempt: &Attempt) -> Ledger {
-        let notes = self.notes(attempt);
-        let rendered = self.rendered(&notes);
+    fn ledger(&self, attempt: RenderedAttempt) -> Ledger {
+        let RenderedAttempt { attempt, notes, rendered } = attempt;
         let (mut items, mut omitted, mut reports) = (vec![], vec![], vec![]);
         let mut rendered_notes = notes.iter();
         let mut total = 0;
@@ -721,7 +701,7 @@ impl<D: Document> EvidencePacking<'_, D> {
                 self.report(rank, choice, &mut reports);
             }
             if !choice.is_included() {
-                omitted.push(self.omitted(rank, choice, attempt));
+                omitted.push(self.omitted(rank, choice, &attempt));
                 continue;
             }
             let Some(note) = rendered_notes.next() else { continue };
@@ -852,7 +832,7 @@ impl<D: Document> EvidencePacking<'_, D> {
         });
         let is_known = candidate.state.document().is_some();
         let tokens = if is_known {
-            self.account.tokens_unread("", Chars(self.best_chars(rank) + FRAME_CHARS))
+            self.account.tokens_unread("", Chars(self.texts[rank].best_chars + FRAME_CHARS))
         } else {
             Tokens::ZERO
         };

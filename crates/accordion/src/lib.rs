@@ -70,6 +70,7 @@ mod offer;
 mod outline;
 mod pack;
 mod pack_request;
+mod passage_texts;
 mod query_matches;
 mod render;
 mod sentences;
