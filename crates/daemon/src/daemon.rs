@@ -367,6 +367,14 @@ impl Daemon {
         self.socket.as_ref().map(|(socket, _)| socket.path())
     }
 
+    /// Returns the address of the page for a browser on this machine.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let is_encrypted = self.control.credentials.borrow().tls.is_some();
+        let scheme = if is_encrypted { "https" } else { "http" };
+        format!("{scheme}://{}", nearby(self.address))
+    }
+
     /// Returns the address for processes of this machine: the Unix socket if the port requires credentials.
     #[must_use]
     pub fn place(&self) -> String {

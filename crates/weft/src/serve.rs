@@ -57,7 +57,7 @@ pub(crate) async fn run(
     let daemon = Daemon::bind(config, paths).await?;
     let address = daemon.address().to_string();
     let socket = daemon.socket().map(|path| path.display().to_string());
-    let place = daemon.place();
+    let (place, page) = (daemon.place(), daemon.page());
     let is_usual = place == ServerSettings::default().address;
     let hint = Hint::daemon((!is_usual).then_some(place.as_str()));
     let client = Client::in_daemon(&daemon, hint);
@@ -70,7 +70,12 @@ pub(crate) async fn run(
     }));
     tokio::pin!(running);
     let session = async {
-        let output = ServeOutput { address: &address, socket: socket.as_deref(), prints_messages };
+        let output = ServeOutput {
+            address: &address,
+            socket: socket.as_deref(),
+            page: &page,
+            prints_messages,
+        };
         announce(&client, serving, &output, question, global.format).await?;
         tokio::select! {
             () = feed_watchdog() => {}
@@ -108,6 +113,8 @@ fn daemon_outcome(
 struct ServeOutput<'a> {
     address: &'a str,
     socket: Option<&'a str>,
+    /// Address of the page.
+    page: &'a str,
     /// True if messages for people are printed.
     prints_messages: bool,
 }
@@ -160,6 +167,7 @@ async fn announce(
     progress.end();
     output.say(&print::serving(&status, output.address, output.socket));
     let Some(question) = question else {
+        output.say(&print::page(output.page));
         output.say(&print::next(&[&client.hint.command(
             "search",
             &["a question in your own words"],

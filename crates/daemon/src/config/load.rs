@@ -392,8 +392,13 @@ fn resolve_paths(key: &str, value: Value, resolve: &dyn Fn(&str) -> PathBuf) -> 
         }
         (key, Value::Array(mut tables)) => {
             let path = PATHS_IN_LISTS.iter().find(|(list, _)| *list == key).map(|(_, path)| path);
-            for table in &mut tables {
-                if let Some(Value::String(path)) = path.and_then(|path| table.get_mut(path)) {
+            for (table, path) in tables.iter_mut().zip(path.into_iter().cycle()) {
+                // A path alone is short for a table with nothing else.
+                if let Value::String(alone) = table {
+                    let alone = std::mem::take(alone).into();
+                    *table = Value::Table([((*path).to_owned(), alone)].into_iter().collect());
+                }
+                if let Some(Value::String(path)) = table.get_mut(path) {
                     *path = joined(path);
                 }
             }
@@ -422,7 +427,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn tilde_expands_to_the_home_folder() {
-        let file = "vaults = [{root = \"~/notes\"}, {root = \"~\"}, {root = \"/~/a\"}]\n[tls]\ncertificate = \"~\"\nkey = \"~x/key\"\n";
+        let file = "vaults = [\"~/notes\", {root = \"~\"}, {root = \"/~/a\"}]\n[tls]\ncertificate = \"~\"\nkey = \"~x/key\"\n";
         let flags = [("store.path", "~/store"), ("embedding.model", "~/models/e5")];
         let variables = [("HOME", "/home/ann"), ("WEFT__LOG__AUDIT", "~/audit.log")];
         let config = load(Some(file), &variables, &flags).unwrap();

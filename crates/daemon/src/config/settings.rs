@@ -380,7 +380,7 @@ impl ClusterSettings {
 
 /// A folder of notes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a folder, or a table with its `root`")]
 pub struct Vault {
     /// Name in answers and filters; the folder's name by default.
     #[serde(default)]

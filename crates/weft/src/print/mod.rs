@@ -106,6 +106,11 @@ pub(crate) fn next(commands: &[&str]) -> String {
     out
 }
 
+/// Formats the line with the address of the page.
+pub(crate) fn page(address: &str) -> String {
+    format!("{} {address}\n", paint(DIM, "page:"))
+}
+
 /// Formats the line that `serve --ask` prints below its answer.
 pub(crate) fn still_serving(address: &str) -> String {
     format!("{}\n", paint(DIM, &format!("Serving at {address} until Ctrl-C.")))

@@ -55,7 +55,8 @@ fn daemon_on_all_addresses_is_found_and_mistakes_are_reported() {
     // The suggested next command works as printed.
     let next = loop {
         let log = std::fs::read_to_string(&log).unwrap();
-        if let Some((_, next)) = log.split_once("next: ") {
+        if let Some((before, next)) = log.split_once("next: ") {
+            assert!(before.contains(&format!("page: https://127.0.0.1:{port}\n")), "{before}");
             break next.lines().next().unwrap().to_owned();
         }
         std::thread::sleep(Duration::from_millis(50));
