@@ -14,9 +14,7 @@ pub(crate) fn section_end(body: &str, from: usize, to: usize) -> usize {
 
 /// True if a sentence, list item, table row, heading or paragraph begins at `byte`.
 pub(crate) fn begins_unit(body: &str, byte: usize) -> bool {
-    byte == 0
-        || block_start(body, byte, byte).is_some()
-        || sentence_start(body, byte, byte).is_some()
+    byte == 0 || block_start(body, byte, byte).is_some() || begins_sentence(body, byte)
 }
 
 /// True if a sentence, list item, table row, heading or paragraph ends at `byte`.
@@ -29,7 +27,7 @@ pub(crate) fn ends_unit(body: &str, byte: usize) -> bool {
             let line = byte + body[byte..next].rfind('\n').map_or(0, |newline| newline + 1);
             follows_block(&body[..line]) || begins_block(&body[line..])
         }
-        || next > byte && sentence_start(body, next, next).is_some()
+        || next > byte && begins_sentence(body, next)
 }
 
 /// Returns the last end of a sentence, list item, table row, heading or paragraph in `from..=to`.
@@ -108,6 +106,14 @@ fn begins_block(text: &str) -> bool {
     };
     let is_item = marker.is_some_and(|after| after.starts_with([' ', '\t']));
     is_item || text.starts_with('|') || heading_marks(text).is_some()
+}
+
+/// True if a sentence begins at `byte`.
+fn begins_sentence(body: &str, byte: usize) -> bool {
+    // In ASCII, only these end a sentence, with quotation marks, brackets and spaces behind them.
+    let before = body[..byte].trim_end_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
+    let may_end = |c: char| !c.is_ascii() || ".!?\"'()[]{}".contains(c);
+    before.chars().next_back().is_none_or(may_end) && sentence_start(body, byte, byte).is_some()
 }
 
 /// Returns the last start of a sentence in `floor..=byte`.
@@ -252,4 +258,26 @@ pub(crate) fn end_after(body: &str, start: usize, chars: usize) -> usize {
         }
     }
     start + rest[..end].trim_end().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_begin_only_behind_ends_of_sentences() {
+        let pieces = ["a", "B", "1", " ", ".", "!", ",", "\"", ")", "\n", "é", "。"];
+        let mut texts = vec![String::new()];
+        for _ in 0..4 {
+            let longer =
+                texts.iter().flat_map(|text| pieces.iter().map(move |it| format!("{text}{it}")));
+            texts = longer.collect();
+            for text in &texts {
+                for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                    let expected = sentence_start(text, at, at).is_some();
+                    assert_eq!(begins_sentence(text, at), expected, "{text:?} at {at}");
+                }
+            }
+        }
+    }
 }
