@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats};
 use weft_index::keyword::{NamedInText, NoteTerm};
-use weft_model::{NoteId, NoteMap, Stop, first_n};
+use weft_model::{NoteId, NoteMap, Stop};
 
+use super::best_first::best_first;
 use super::evidence::is_below;
 use super::hit_links::{HitLink, around};
 use super::passage_evidence::{NoteEvidence, PartWords, covers};
@@ -280,15 +281,10 @@ fn read_passages(
     reached: &mut [Reached],
 ) -> Result<(), EngineError> {
     let keyword = &query.snapshot.keyword;
-    let graph = query.snapshot.notes.graph();
-    let long = (0..reached.len()).filter(|at| keyword.n_passages(reached[*at].id) > 1);
-    let order = |left: &usize, right: &usize| {
-        let (left, right) = (&reached[*left], &reached[*right]);
-        let by_strength = right.strength.total().total_cmp(&left.strength.total());
-        let by_uri = || graph.uri(left.id).cmp(graph.uri(right.id));
-        by_strength.then_with(by_uri).then(left.seed_idx.cmp(&right.seed_idx))
-    };
-    let mut read = first_n(long.collect(), query.n_passage_notes, order);
+    let long = reached.iter().enumerate().filter(|(_, reached)| keyword.n_passages(reached.id) > 1);
+    let long = long.map(|(at, it)| (it.strength.total(), it.id, (it.seed_idx, at))).collect();
+    let best = best_first(query.snapshot.notes.graph(), long, query.n_passage_notes);
+    let mut read: Vec<usize> = best.into_iter().map(|(_, _, (_, at))| at).collect();
     read.sort_unstable_by_key(|at| (reached[*at].seed_idx, reached[*at].id));
     let mut ids: Vec<NoteId> = read.iter().map(|at| reached[*at].id).collect();
     ids.sort_unstable();

@@ -3,6 +3,7 @@
 //! A [`PreparedQuery`](prepared_query::PreparedQuery) is a request resolved against one snapshot.
 //! It yields a pool of candidates, each with its exact keyword and vector scores. A profile ([`bridge`] or [`classic`]) computes how connections lift candidates and adds the notes that connections reach. Then all candidates are ranked alike.
 
+mod best_first;
 mod bridge;
 mod classic;
 pub(crate) mod evidence;
@@ -27,13 +28,14 @@ use weft_index::keyword::{
     plain_words,
 };
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri, first_n};
+use weft_model::{NoteId, NoteMap, NoteSet, Span, Uri};
 
 use crate::settings::MAX_SNIPPETS;
 use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile, Warning, WarningCode};
 pub use weft_index::embedder::Calibration;
 
+use best_first::best_first;
 use explain::{Seed, Stages, explanation};
 pub use messages::{
     Connection, DisabledSignals, ExplainedCandidate, ExplainedReranking, ExplainedSeed,
@@ -518,11 +520,15 @@ impl Engine {
             let (floor, most) = (matching[n - 1].0, centrality.upper_bound(graph));
             matching.retain(|(_, _, signals)| scored(*signals, most).score >= floor);
         }
-        let ranked = matching.into_iter().filter_map(|(_, id, signals)| {
-            let gars = scored(signals, centrality.of(graph, id));
-            Some(Ranked { id, found: *pool.get(id)?, gars })
-        });
-        (first_n(ranked.collect(), n, Ranked::order(snapshot)), n_matching)
+        let gars = |at: usize| {
+            let (_, id, signals) = matching[at];
+            scored(signals, centrality.of(graph, id))
+        };
+        let scores = (0..matching.len()).map(|at| (gars(at).score, matching[at].1, at)).collect();
+        let best = best_first(graph, scores, n)
+            .into_iter()
+            .filter_map(|(_, id, at)| Some(Ranked { id, found: *pool.get(id)?, gars: gars(at) }));
+        (best.collect(), n_matching)
     }
 
     /// Converts ranked notes to hits with the snippets that `request` asks for.

@@ -6,9 +6,10 @@ use weft_index::keyword::{KeywordQuery, Mention, Mentions, SectionMention};
 use weft_index::notes::VaultStats;
 use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop, first_n};
+use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
 
 use super::Origin;
+use super::best_first::best_first;
 use super::passage_evidence::{BestPassage, NoteEvidence};
 use crate::EngineError;
 
@@ -233,15 +234,11 @@ impl PreparedQuery<'_> {
         let likely = |(id, known): (&NoteId, &CandidateScores)| {
             let sections = self.named_sections(*id).iter().map(|section| section.share);
             let named = sections.fold(self.mention(*id), f64::max);
-            (*id, bridge::similarity(self.base(known.vector, known.keyword), named))
+            (bridge::similarity(self.base(known.vector, known.keyword), named), *id, ())
         };
-        let long: Vec<(NoteId, f64)> = long.map(likely).collect();
         let graph = self.snapshot.notes.graph();
-        let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
-            b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
-        };
-        let ids: Vec<NoteId> =
-            first_n(long, self.n_passage_notes, order).into_iter().map(|(id, _)| id).collect();
+        let best = best_first(graph, long.map(likely).collect(), self.n_passage_notes);
+        let ids: Vec<NoteId> = best.into_iter().map(|(_, id, ())| id).collect();
         self.read_best_passages(pool, &ids)?;
         for id in ids {
             if let (Some(best), Some(candidate)) = (pool.best_passage(id), found.get_mut(&id)) {
@@ -405,15 +402,10 @@ impl CandidatePool {
         predicate: impl Fn(&CandidateScores) -> bool,
         n: usize,
     ) -> Vec<NoteId> {
-        let graph = snapshot.notes.graph();
         let found = self.iter().filter(|(_, candidate)| candidate.origin() != Origin::Expanded);
-        let hits: Vec<(NoteId, f64)> = found
-            .filter(|(_, candidate)| predicate(candidate))
-            .map(|(id, candidate)| (id, candidate.similarity))
-            .collect();
-        let order = |a: &(NoteId, f64), b: &(NoteId, f64)| {
-            b.1.total_cmp(&a.1).then_with(|| graph.uri(a.0).cmp(graph.uri(b.0)))
-        };
-        first_n(hits, n, order).into_iter().map(|(id, _)| id).collect()
+        let hits = found.filter(|(_, candidate)| predicate(candidate));
+        let hits = hits.map(|(id, candidate)| (candidate.similarity, id, ())).collect();
+        let best = best_first(snapshot.notes.graph(), hits, n);
+        best.into_iter().map(|(_, id, ())| id).collect()
     }
 }
