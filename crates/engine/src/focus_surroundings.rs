@@ -9,6 +9,7 @@ use weft_graph::walk::Direction;
 use weft_index::notes::{FolderPlace, NoteEntry};
 use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
+use weft_model::id::is_folder_note;
 use weft_model::{LinkSource, NoteId, NoteMap, NoteSet, Span, Stop};
 
 use crate::EngineError;
@@ -55,6 +56,7 @@ pub(crate) struct FocusSurroundings<'s> {
     stop: &'s Stop,
     linked: OnceCell<Vec<NoteId>>,
     place: OnceCell<Option<FolderPlace>>,
+    has_assumed_parent: OnceCell<bool>,
     topic_siblings: OnceCell<Vec<(NoteId, NoteId)>>,
     similar: OnceCell<Vec<(NoteId, f64)>>,
     same_folder: OnceCell<Vec<NoteId>>,
@@ -80,6 +82,7 @@ impl<'s> FocusSurroundings<'s> {
             stop,
             linked: OnceCell::new(),
             place: OnceCell::new(),
+            has_assumed_parent: OnceCell::new(),
             topic_siblings: OnceCell::new(),
             similar: OnceCell::new(),
             same_folder: OnceCell::new(),
@@ -196,6 +199,20 @@ impl Surroundings for FocusSurroundings<'_> {
             FolderPlace::Siblings { before, after } => Some(FolderSiblings { before, after }),
             FolderPlace::Crowded => None,
         }
+    }
+
+    fn has_assumed_parent(&self) -> bool {
+        *self.has_assumed_parent.get_or_init(|| {
+            let graph = self.snapshot.notes.graph();
+            let Some(parent) = graph.parent(self.focus) else { return false };
+            let is_of_root = || {
+                let entry = self.snapshot.notes.entry(parent);
+                entry.is_some_and(|entry| is_folder_note(entry.note.path.without_extension()))
+            };
+            (self.folder_place().is_some() || is_of_root())
+                && graph.edges(self.focus, parent).is_empty()
+                && graph.edges(parent, self.focus).is_empty()
+        })
     }
 
     fn topic_siblings(&self) -> &[(NoteId, NoteId)] {

@@ -34,7 +34,11 @@ const LEVELS: [&[(&str, &str, Option<usize>)]; 6] = [
         ("ReferringCousin", "ReferringNote", None),
     ],
     &[("Similar", "Self", None)],
-    &[("SameFolder", "Self", None)],
+    &[
+        ("SameFolder", "Self", None),
+        ("Parent", "Self", None),
+        ("NoteInContextualPath", "Self", None),
+    ],
 ];
 
 const CHILDREN: usize = 0;
@@ -66,6 +70,8 @@ pub struct ModelSurroundings {
     pub linked: Vec<usize>,
     /// Notes before and after it in its folder, if they replace its siblings.
     pub folder: Option<(Vec<usize>, Vec<usize>)>,
+    /// True if its parent and the notes above that come after all others, and the siblings of its parent not at all.
+    pub has_assumed_parent: bool,
     /// Notes that share a topic, with the topic.
     pub topic_siblings: Vec<(usize, usize)>,
     /// Similar notes with their similarity.
@@ -280,13 +286,22 @@ impl<'n> Model<'n> {
         for (relation, source) in std::mem::take(&mut self.queue) {
             for (level, rows) in LEVELS.iter().enumerate() {
                 for (slot, (name, grows_from, _)) in rows.iter().enumerate() {
-                    if *grows_from == relation {
+                    let is_last = level + 1 == LEVELS.len();
+                    let is_above = ["Parent", "NoteInContextualPath"].contains(name);
+                    let is_beside = *name == "ParentSibling" && self.is_assumed();
+                    let is_turn = !is_beside && (!is_above || is_last == self.is_assumed());
+                    if *grows_from == relation && is_turn {
                         let members = self.members(name, source);
                         self.waiting[level][slot].0.extend(members);
                     }
                 }
             }
         }
+    }
+
+    /// True if the parent of the focus note is only assumed.
+    fn is_assumed(&self) -> bool {
+        self.options.around.as_ref().is_some_and(|around| around.has_assumed_parent)
     }
 
     fn take(&mut self) -> Option<FoundNote> {

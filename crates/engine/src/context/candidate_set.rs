@@ -339,8 +339,7 @@ impl Engine {
         set.parts.extend(part.map(|part| (id, part)));
         set.focus = Some(with(Relation::Focus, focus));
         set.candidates.extend(found.related_notes.iter().map(|related| {
-            let level = related.relation.priority().map_or(1, |level| level as usize + 1);
-            let score = scores.at_level(level);
+            let score = scores.at_level(related.level as usize + 1);
             let via = match related.reason {
                 Some(Reason::Topic(topic)) => Some(graph.uri(topic).to_string()),
                 Some(Reason::Folder | Reason::Similarity(_)) | None => None,

@@ -70,20 +70,16 @@ fn folder_without_a_note_is_a_parent_for_siblings_only() {
     assert_eq!(
         of("trip/day 2"),
         [
-            "Parent index",
             "PriorSibling trip/day 1 [folder]",
             "YoungerSibling trip/day 10 [folder]",
-            "YoungerSibling trip/maps/index [folder]"
+            "YoungerSibling trip/maps/index [folder]",
+            "Parent index"
         ],
-        "natural order; the folder note of a folder is a sibling, notes with a parent of their own are not"
+        "natural order; the parent is only assumed; the folder note of a folder is a sibling, notes with a parent of their own are not"
     );
     assert_eq!(
-        of("trip/maps/index")[..3],
-        [
-            "Parent index".to_owned(),
-            "Child trip/maps/north".to_owned(),
-            "PriorSibling trip/day 10 [folder]".to_owned()
-        ],
+        of("trip/maps/index")[..2],
+        ["Child trip/maps/north".to_owned(), "PriorSibling trip/day 10 [folder]".to_owned()],
         "a folder note stands for its folder"
     );
     assert_eq!(
@@ -96,6 +92,33 @@ fn folder_without_a_note_is_a_parent_for_siblings_only() {
     let view = siblings.view();
     assert_eq!(view.focus_note.prior_siblings.len(), 1);
     assert_eq!(view.focus_note.younger_siblings.len(), 2);
+}
+
+#[test]
+fn note_of_a_folder_further_up_comes_first_only_if_it_is_linked() {
+    let of = |readme: &str, focus: &str, relations| {
+        let files = format!(
+            "=== README.md\n{readme}\n=== a/one.md\nOne\n=== a/two.md\nTwo\n=== b/README.md\nB\n=== b/c/deep.md\nDeep\n=== b/own.md\nOwn\n"
+        );
+        let request = RelatedRequest { relations: Some(relations), ..around(focus) };
+        found(&Vault::new(&files).engine.related(&request).unwrap())
+    };
+    let of_auto = |readme: &str, focus: &str| of(readme, focus, RelationSet::Auto);
+    let sibling = "YoungerSibling a/two [folder]";
+    assert_eq!(of_auto("Contents", "a/one"), [sibling, "Parent README"]);
+    assert_eq!(of_auto("See [[a/one]]", "a/one"), ["Parent README", sibling]);
+    assert_eq!(of("Contents", "a/one", RelationSet::Structure)[0], "Parent README");
+    assert_eq!(of_auto("Contents", "b/own")[0], "Parent b/README", "the note of its own folder");
+    assert_eq!(
+        of_auto("Contents", "b/README").last().unwrap(),
+        "Parent README",
+        "the note of the root is above everything"
+    );
+    assert_eq!(
+        of_auto("Contents", "b/c/deep"),
+        ["Parent b/README", "NoteInContextualPath README"],
+        "nothing else is near"
+    );
 }
 
 #[test]

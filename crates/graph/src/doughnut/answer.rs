@@ -2,7 +2,7 @@
 
 use weft_model::{NoteId, Tokens};
 
-use super::relation::Relation;
+use super::relation::{Priority, Relation};
 use super::request::Resume;
 use super::surroundings::Reason;
 
@@ -59,6 +59,8 @@ pub struct RelatedNote {
     pub note: NoteId,
     /// Relation by which it was delivered.
     pub relation: Relation,
+    /// Level in whose turn it was delivered.
+    pub level: Priority,
     /// Relations by which it was found later, in that order.
     pub also_relations: Vec<Relation>,
     /// Reason of the relation by which it was delivered, as far as its name does not say it.

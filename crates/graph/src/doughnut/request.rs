@@ -32,6 +32,14 @@ impl Request<'_> {
         matches!(self.relations, Relations::Auto(_))
     }
 
+    /// Returns true if the parent of the focus note is only assumed.
+    pub(super) fn has_assumed_parent(&self) -> bool {
+        match self.relations {
+            Relations::Structure => false,
+            Relations::Auto(surroundings) => surroundings.has_assumed_parent(),
+        }
+    }
+
     /// Returns the siblings by folder, which replace those of the graph.
     pub(super) fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
         match self.relations {

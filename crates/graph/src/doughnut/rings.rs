@@ -15,6 +15,8 @@ use crate::NoteGraph;
 pub(super) struct Member {
     pub(super) note: NoteId,
     pub(super) relation: Relation,
+    /// Level in whose turn it was found.
+    pub(super) level: Priority,
     pub(super) fills: Option<FocusList>,
     /// Position among the notes of its relation, from 0.
     pub(super) nth: usize,
@@ -54,6 +56,7 @@ struct Ring<'g> {
 
 struct Cursor<'g> {
     relation: Relation,
+    level: Priority,
     fills: Option<FocusList>,
     /// Unused sources, first in, first out.
     sources: VecDeque<(&'static Strategy, NoteId)>,
@@ -94,6 +97,7 @@ impl<'g> Rings<'g> {
             if cursors.iter().all(|cursor| cursor.relation != row.relation) {
                 cursors.push(Cursor {
                     relation: row.relation,
+                    level: row.priority,
                     fills: row.fills,
                     sources: VecDeque::new(),
                     current: None,
@@ -195,9 +199,9 @@ impl<'g> Cursor<'g> {
             let found =
                 self.current.as_mut().and_then(|members| members.find(|(note, _)| present(*note)));
             if let Some((note, reason)) = found {
-                let (relation, fills, nth) = (self.relation, self.fills, self.n_taken);
+                let Self { relation, level, fills, n_taken: nth, .. } = *self;
                 self.n_taken += 1;
-                return Some(Member { note, relation, fills, nth, reason });
+                return Some(Member { note, relation, level, fills, nth, reason });
             }
             self.current = None;
             let (row, source) = self.sources.pop_front()?;

@@ -271,6 +271,7 @@ impl<'a> DoughnutRun<'a> {
         self.delivered.push(RelatedNote {
             note: member.note,
             relation: member.relation,
+            level: member.level,
             also_relations: Vec::new(),
             reason: member.reason,
             also_topic: None,

@@ -86,7 +86,8 @@ type SharedListKey = fn(&NoteGraph, NoteId) -> Option<NoteId>;
 ///
 /// Source: Graph RAG design, "Priorities" and "Links Between Relationship Types"; the rows of `found_around` are additions, in every level after the relations of the design text.
 pub const STRATEGIES: &[Strategy] = &[
-    row(Relation::Parent, P1, Relation::Focus, parent),
+    row(Relation::Parent, P1, Relation::Focus, parent)
+        .wanted(|request| !request.has_assumed_parent()),
     row(Relation::Object, P1, Relation::Focus, object),
     found_around(Relation::Linked, P1, linked).stubs_last(),
     row(Relation::Child, P2, Relation::Focus, children).fills(FocusList::Children),
@@ -102,13 +103,15 @@ pub const STRATEGIES: &[Strategy] = &[
     row(Relation::ReferringNote, P2, Relation::Focus, linking)
         .fills(FocusList::Referrings)
         .wanted(|request| request.options.body_links),
-    row(Relation::NoteInContextualPath, P2, Relation::Focus, ancestors),
+    row(Relation::NoteInContextualPath, P2, Relation::Focus, ancestors)
+        .wanted(|request| !request.has_assumed_parent()),
     row(Relation::NoteInObjectContextualPath, P2, Relation::Focus, object_ancestors),
     row(Relation::LinkedFrom, P2, Relation::Focus, linked_from)
         .stubs_last()
         .wanted(|request| request.is_auto()),
     row(Relation::ReifiedChildObject, P3, Relation::Child, object),
-    row(Relation::ParentSibling, P3, Relation::Focus, parent_siblings),
+    row(Relation::ParentSibling, P3, Relation::Focus, parent_siblings)
+        .wanted(|request| !request.has_assumed_parent()),
     row(Relation::ObjectParentSibling, P3, Relation::Focus, object_parent_siblings),
     row(Relation::ReferringSubject, P3, Relation::ReferringNote, parent),
     row(Relation::SiblingOfTarget, P3, Relation::Focus, siblings_of_target)
@@ -120,6 +123,10 @@ pub const STRATEGIES: &[Strategy] = &[
     row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings).shared(parent_of),
     found_around(Relation::Similar, P5, similar).stubs_last(),
     found_around(Relation::SameFolder, P6, same_folder).stubs_last(),
+    row(Relation::Parent, P6, Relation::Focus, parent)
+        .wanted(|request| request.has_assumed_parent()),
+    row(Relation::NoteInContextualPath, P6, Relation::Focus, ancestors)
+        .wanted(|request| request.has_assumed_parent()),
 ];
 
 const fn row(
@@ -155,14 +162,6 @@ const fn found_around(
         related: Finder::Surroundings(related),
         stubs_last: false,
         list: |_, _| None,
-    }
-}
-
-impl Relation {
-    /// Returns the level of the relation; `None` for the focus note itself.
-    #[must_use]
-    pub fn priority(self) -> Option<Priority> {
-        STRATEGIES.iter().find(|row| row.relation == self).map(|row| row.priority)
     }
 }
 

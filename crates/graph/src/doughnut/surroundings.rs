@@ -19,6 +19,8 @@ pub trait Surroundings {
     fn linked(&self) -> &[NoteId];
     /// Returns the notes around it in its folder, if its place is a folder without a note of its own. They replace the siblings of the graph.
     fn folder_siblings(&self) -> Option<FolderSiblings<'_>>;
+    /// Returns true if its parent is only assumed: the note of the vault's root, or of a folder further up because those between have no note of their own, without a link between the two. It and the notes above it come after all others then, and its siblings relate to nothing.
+    fn has_assumed_parent(&self) -> bool;
     /// Returns the notes that share topics with it but are not linked with it, those that share most first, each with the topic that connects them best.
     fn topic_siblings(&self) -> &[(NoteId, NoteId)];
     /// Returns the notes with the most similar texts, most similar first, each with its similarity in `0.0..=1.0`.

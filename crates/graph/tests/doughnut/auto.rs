@@ -1,6 +1,7 @@
 //! Relations beyond those of the design text: links, folders, topics and similar texts.
 
-use weft_graph::doughnut::{Reason, Relation, View};
+use weft_graph::doughnut::Priority::{self, P1, P2, P6};
+use weft_graph::doughnut::{Doughnut, Reason, RelatedNote, Relation, View};
 use weft_testkit::Notebook;
 use weft_testkit::doughnut_model::ModelSurroundings;
 
@@ -185,6 +186,41 @@ fn notes_of_the_folder_fill_what_the_other_relations_leave() {
     let second = around(&notebook, "peat").surroundings(&near).after(&first).run();
     assert_eq!(first.without_further_relations(), whole.without_further_relations()[..4]);
     assert_eq!(second.related, ["SameFolder moss"]);
+}
+
+#[test]
+fn assumed_parent_and_its_ancestors_come_after_all_others() {
+    let notebook = Notebook::drawn("root\n  bed\n    ivy\n    fern ~> moss\nmoss\nbog");
+    let all = |uris: &[&str]| uris.iter().map(|uri| notebook.find(uri)).collect::<Vec<_>>();
+    let of = |has_assumed_parent: bool| {
+        let near = ModelSurroundings {
+            linked: all(&["moss"]),
+            same_folder: all(&["bog"]),
+            has_assumed_parent,
+            ..ModelSurroundings::default()
+        };
+        let near = FixedSurroundings::of(&notebook, &near);
+        around(&notebook, "fern").surroundings(&near).run()
+    };
+    let (known, assumed) = (of(false), of(true));
+    assert_eq!(known.related[0], "Parent bed +NoteInContextualPath");
+    assert_eq!(
+        assumed.related,
+        [
+            "Linked moss",
+            "PriorSibling ivy",
+            "SameFolder bog",
+            "Parent bed +NoteInContextualPath",
+            "NoteInContextualPath root"
+        ]
+    );
+    let levels =
+        |notes: &[RelatedNote]| notes.iter().map(|note| note.level).collect::<Vec<Priority>>();
+    let of_assumed = levels(&assumed.answer.related_notes);
+    assert_eq!(of_assumed, [P1, P2, P6, P6, P6]);
+    let focus =
+        |found: &Doughnut| (found.focus_note.parent, found.focus_note.contextual_path.clone());
+    assert_eq!(focus(&known.answer), focus(&assumed.answer), "the place of the focus note stays");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use weft_testkit::doughnut_model::ModelSurroundings;
 pub(crate) struct FixedSurroundings {
     pub(crate) linked: Vec<NoteId>,
     pub(crate) folder: Option<(Vec<NoteId>, Vec<NoteId>)>,
+    pub(crate) has_assumed_parent: bool,
     pub(crate) topic_siblings: Vec<(NoteId, NoteId)>,
     pub(crate) similar: Vec<(NoteId, f64)>,
     pub(crate) same_folder: Vec<NoteId>,
@@ -19,12 +20,20 @@ pub(crate) struct FixedSurroundings {
 impl FixedSurroundings {
     /// Converts the surroundings of the reference model.
     pub(crate) fn of(notebook: &Notebook, around: &ModelSurroundings) -> Self {
-        let ModelSurroundings { linked, folder, topic_siblings, similar, same_folder, stubs } =
-            around;
+        let ModelSurroundings {
+            linked,
+            folder,
+            has_assumed_parent,
+            topic_siblings,
+            similar,
+            same_folder,
+            stubs,
+        } = around;
         let ids = |list: &[usize]| list.iter().map(|at| notebook.id(*at)).collect::<Vec<_>>();
         Self {
             linked: ids(linked),
             folder: folder.as_ref().map(|(before, after)| (ids(before), ids(after))),
+            has_assumed_parent: *has_assumed_parent,
             topic_siblings: topic_siblings
                 .iter()
                 .map(|(note, topic)| (notebook.id(*note), notebook.id(*topic)))
@@ -44,6 +53,10 @@ impl Surroundings for FixedSurroundings {
     fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
         let (before, after) = self.folder.as_ref()?;
         Some(FolderSiblings { before, after })
+    }
+
+    fn has_assumed_parent(&self) -> bool {
+        self.has_assumed_parent
     }
 
     fn topic_siblings(&self) -> &[(NoteId, NoteId)] {

@@ -87,6 +87,7 @@ fn surroundings(random: &mut Random, n_notes: usize, focus: usize) -> ModelSurro
     ModelSurroundings {
         linked,
         folder: folder.len().is_multiple_of(2).then(|| (before.to_vec(), after.to_vec())),
+        has_assumed_parent: same_folder.len().is_multiple_of(2),
         topic_siblings: topics.into_iter().map(|at| (at, (at + 1) % n_notes)).collect(),
         similar: similar.into_iter().map(|at| (at, 1.0 / (at + 2) as f64)).collect(),
         same_folder,
