@@ -40,6 +40,9 @@ use crate::vault_files::{self, is_temp_file};
 /// Ignore files, by descending precedence.
 const RULE_FILES: [&str; 3] = [".weftignore", ".ignore", ".gitignore"];
 
+/// Maximum size of a file of ignore rules in bytes.
+const MAX_RULE_BYTES: u64 = 1 << 20;
+
 /// Maximum number of folders to list before the first of them is processed: enough work for all cores, few enough to hold their entries in memory.
 const FOLDERS_AT_ONCE: usize = 1024;
 
@@ -643,19 +646,24 @@ impl VaultWalk {
             if !is_listed || !path.is_file() {
                 continue;
             }
-            // The library ignores unreadable files.
-            std::fs::read(&path).map_err(|error| {
-                let reason = format!("its rules in `{name}` cannot be read: {error}");
-                std::io::Error::new(error.kind(), reason)
-            })?;
+            let refused = |error: &dyn std::fmt::Display| {
+                std::io::Error::other(format!("its rules in `{name}` cannot be read: {error}"))
+            };
+            // Like notes: a link must not show the text of a file outside the vault.
+            let text = read(&self.root, &path, MAX_RULE_BYTES).map_err(|error| refused(&error))?;
             any = true;
             // A change to the link's target is reported under another path.
             self.has_path_aliases |= path.is_symlink();
-            let (found, error) = Gitignore::new(&path);
-            if let Some(error) = error {
+            let mut builder = GitignoreBuilder::new(&folder.path);
+            let text = String::from_utf8_lossy(&text);
+            let mut invalid = None;
+            for line in text.trim_start_matches('\u{feff}').lines() {
+                invalid = invalid.or(builder.add_line(Some(path.clone()), line).err());
+            }
+            if let Some(error) = invalid {
                 self.skip(&path, false, format!("some of its rules are invalid: {error}"), true);
             }
-            *rules = found;
+            *rules = builder.build().map_err(|error| refused(&error))?;
         }
         let above = folder.rules.clone();
         Ok(if any { Some(Arc::new(IgnoreRules { above, files })) } else { above })

@@ -198,6 +198,20 @@ mod unix {
     }
 
     #[test]
+    fn rule_file_outside_the_vault_is_not_read() {
+        let other = vault(&[("secret", "hush\ntop[hush\n")]);
+        let root = vault(&[("a.md", ""), ("in/hush", ""), ("in/b.md", "")]);
+        symlink(other.path().join("secret"), root.path().join("in/.gitignore")).expect("a link");
+        let all = scan(root.path(), &ScanOptions::default(), &ScanArea::WHOLE).expect("a scan");
+        let paths: Vec<&str> = all.found.iter().map(|found| found.path.as_str()).collect();
+        assert_eq!(paths, ["a.md"], "what the rules exclude is unknown");
+        let [skipped] = &all.skipped[..] else { panic!("{:?}", all.skipped) };
+        assert!(skipped.failed && skipped.path == "in/");
+        assert!(skipped.reason.contains("is outside the vault"), "{}", skipped.reason);
+        assert!(!format!("{:?}", all.skipped).contains("hush"));
+    }
+
+    #[test]
     fn linked_rule_file_counts_as_path_alias() {
         let root = vault(&[("a.md", ""), ("rules/shared.txt", "a.md\n"), ("b.md", "")]);
         let has_path_aliases = || {
