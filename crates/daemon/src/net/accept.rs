@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
@@ -87,7 +87,7 @@ impl BoundListener {
         match self {
             Self::Tcp(listener, credentials) => {
                 let (stream, address) = listener.accept().await?;
-                let place = table.enter(permit, Some(address.ip()));
+                let Some(place) = table.enter(permit, Some(address.ip())) else { return Ok(()) };
                 let (sender, credentials) = (sender.clone(), credentials.clone());
                 tokio::spawn(async move {
                     let connection =
@@ -101,7 +101,7 @@ impl BoundListener {
             #[cfg(unix)]
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
-                let place = table.enter(permit, None);
+                let Some(place) = table.enter(permit, None) else { return Ok(()) };
                 drop(sender.send(Ok(ServerConnection::unix(stream, place))).await);
             }
             #[cfg(not(unix))]
@@ -124,10 +124,12 @@ async fn handshake_connection(
     let tls = credentials.borrow_and_update().tls.clone();
     let Some(tls) = tls else { return Some(ServerConnection::tcp(stream, address, place)) };
     let handshake = TlsAcceptor::from(Arc::clone(&tls.server)).accept(stream);
+    let latest = Instant::now() + MAX_HANDSHAKE;
+    let end = place.deadline().map_or(latest, |deadline| deadline.min(latest));
     let evicted = std::future::poll_fn(|context| place.poll_evicted(context));
     let handshake = tokio::select! {
         () = evicted => return None,
-        handshake = tokio::time::timeout(MAX_HANDSHAKE, handshake) => handshake,
+        handshake = tokio::time::timeout_at(end.into(), handshake) => handshake,
     };
     match handshake {
         Ok(Ok(stream)) => {

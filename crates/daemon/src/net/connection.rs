@@ -186,11 +186,18 @@ impl AsyncWrite for ServerConnection {
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // TLS keeps what a client does not read, so both may wait for it.
+        if let Err(error) = self.check_open(context) {
+            return Poll::Ready(Err(error));
+        }
         with_stream!(self, stream => stream.poll_flush(context))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Err(error) = self.check_open(context) {
+            return Poll::Ready(Err(error));
+        }
         with_stream!(self, stream => stream.poll_shutdown(context))
     }
 }
@@ -216,7 +223,7 @@ mod tests {
         let limits = ConnectionLimits { total: 1, per_network: 1, first_request, idle: Some(idle) };
         let table = ConnectionTable::new(limits);
         let permit = table.permit().await.unwrap();
-        let place = table.enter(permit, Some(address.ip()));
+        let place = table.enter(permit, Some(address.ip())).unwrap();
         (caller, ServerConnection::tcp(stream, address, place), table)
     }
 
@@ -250,7 +257,7 @@ mod tests {
     async fn evicted_connection_is_closed() {
         let (_caller, mut connection, table) = connected(LONG, LONG).await;
         let permit = table.permit().await.unwrap();
-        let _other = table.enter(permit, Some([192, 0, 2, 1].into()));
+        let _other = table.enter(permit, Some([192, 0, 2, 1].into())).unwrap();
         let error = connection.read_u8().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
         assert!(connection.write_u8(0).await.is_err());

@@ -148,6 +148,9 @@ impl ConnectionPlace {
 
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
+        if self.activity.is_surplus {
+            self.table.n_surplus.fetch_sub(1, Ordering::AcqRel);
+        }
         self.table.entries().remove(&self.activity.id);
     }
 }
@@ -163,6 +166,8 @@ pub(crate) struct ConnectionTable {
     next_id: AtomicU64,
     n_evicted: AtomicU64,
     n_refused: AtomicU64,
+    /// Number of open surplus connections.
+    n_surplus: AtomicUsize,
 }
 
 impl ConnectionTable {
@@ -175,6 +180,7 @@ impl ConnectionTable {
             next_id: AtomicU64::new(0),
             n_evicted: AtomicU64::new(0),
             n_refused: AtomicU64::new(0),
+            n_surplus: AtomicUsize::new(0),
         })
     }
 
@@ -206,19 +212,29 @@ impl ConnectionTable {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// Enters a connection from `address`; `None` for the Unix socket.
+    /// Enters a connection from `address`, `None` for the Unix socket. Returns `None` if it must be closed at once.
     ///
     /// If a limit is reached, the least deserving connection is evicted; if all of them are busy with authenticated requests, the new one is surplus.
+    /// Further ones are closed, so that the surplus of one network never takes the permits of another.
     pub(crate) fn enter(
         self: &Arc<Self>,
         permit: OwnedSemaphorePermit,
         address: Option<IpAddr>,
-    ) -> ConnectionPlace {
+    ) -> Option<ConnectionPlace> {
         let network = address.map(network);
         let mut entries = self.entries();
         let n_before = entries.len();
         let has_room = self.make_room(&mut entries, network);
         let n_evicted = n_before - entries.len();
+        self.n_evicted.fetch_add(n_evicted as u64, Ordering::Relaxed);
+        if !has_room {
+            self.n_refused.fetch_add(1, Ordering::Relaxed);
+            // The lock of the entries keeps others from counting at the same time.
+            if self.n_surplus.load(Ordering::Acquire) >= SURPLUS_CONNECTIONS {
+                return None;
+            }
+            self.n_surplus.fetch_add(1, Ordering::AcqRel);
+        }
         let activity = Arc::new(ConnectionActivity {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             network,
@@ -232,12 +248,9 @@ impl ConnectionTable {
         let (sender, evicted) = oneshot::channel();
         if has_room {
             entries.insert(activity.id, (Arc::clone(&activity), sender));
-        } else {
-            self.n_refused.fetch_add(1, Ordering::Relaxed);
         }
         drop(entries);
-        self.n_evicted.fetch_add(n_evicted as u64, Ordering::Relaxed);
-        ConnectionPlace { activity, evicted, table: Arc::clone(self), _permit: permit }
+        Some(ConnectionPlace { activity, evicted, table: Arc::clone(self), _permit: permit })
     }
 
     /// Evicts connections until one from `network` fits; returns false if no more can be evicted.
@@ -345,7 +358,8 @@ mod tests {
         fn open(&mut self, name: &'static str, address: &str) -> bool {
             let permit = Arc::clone(&self.table.permits).try_acquire_owned().unwrap();
             let address = Some(address).filter(|address| *address != "unix");
-            let place = self.table.enter(permit, address.map(|address| address.parse().unwrap()));
+            let address = address.map(|address| address.parse().unwrap());
+            let place = self.table.enter(permit, address).unwrap();
             let is_surplus = place.activity().is_surplus();
             self.places.push((name, place));
             !is_surplus
@@ -404,6 +418,26 @@ mod tests {
     }
 
     #[test]
+    fn surplus_of_one_network_leaves_room_for_others() {
+        let mut clients = Clients::new();
+        let mut busy: Vec<ActiveRequest> = Vec::new();
+        for name in ["a", "b", "c", "d"] {
+            assert!(clients.open(name, "192.0.2.1"));
+            busy.push(clients.request(name, true));
+        }
+        let more: Vec<Option<ConnectionPlace>> = (0..2 * SURPLUS_CONNECTIONS)
+            .map(|_| {
+                let permit = Arc::clone(&clients.table.permits).try_acquire_owned().unwrap();
+                clients.table.enter(permit, Some("192.0.2.1".parse().unwrap()))
+            })
+            .collect();
+        assert_eq!(more.iter().flatten().count(), SURPLUS_CONNECTIONS, "the others are closed");
+        assert!(clients.open("other", "192.0.2.2"));
+        drop(more);
+        assert_eq!(clients.table.n_surplus.load(Ordering::Acquire), 0);
+    }
+
+    #[test]
     fn full_table_evicts_idle_clients_and_never_busy_ones() {
         let mut clients = Clients::new();
         let names = ["a", "b", "c", "d", "e", "f"];
@@ -417,6 +451,7 @@ mod tests {
         let (_, surplus) = clients.places.pop().unwrap();
         assert!(surplus.deadline().unwrap() <= Instant::now() + SURPLUS_TIME);
         assert_eq!((clients.table.n_open(), clients.table.n_refused()), (6, 1));
+        drop(surplus);
         drop(busy.remove(3));
         assert!(clients.open("g", "192.0.2.3"));
         assert_eq!((clients.evicted(), clients.table.n_evicted()), (vec!["d"], 1));
