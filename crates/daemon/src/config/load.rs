@@ -505,6 +505,8 @@ mod tests {
         for (name, file) in [
             ("no URL", "[embedding.remote]\nurl = 'me:hush@localhost'"),
             ("no TOML", "[embedding.remote]\nurl = 'http://me:hush@localhost"),
+            ("no TOML with a space", "[embedding.remote]\nurl = 'http://me:pa hush@localhost"),
+            ("no TOML and no URL", "[embedding.remote]\nurl = me:hush@localhost"),
             ("another type", "[embedding.remote]\nbatch = 'http://me:hush@localhost'"),
             ("no URL of a reranker", "[rerank.endpoint]\nurl = 'me:hush@localhost'"),
             ("an unknown key", "[trace]\nendpoint = 'hush://me:hush@localhost'"),

@@ -57,7 +57,7 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file is not valid TOML.
-    #[error("the configuration {} is not valid TOML: {}", path.display(), redact_urls(&source.to_string()))]
+    #[error("the configuration {} is not valid TOML: {}", path.display(), position_and_cause(source))]
     Parse {
         /// Path of the file.
         path: PathBuf,
@@ -70,6 +70,13 @@ pub enum ConfigError {
         /// Problems in the order of the layers, then of the keys.
         problems: Vec<(Problem, SettingOrigin)>,
     },
+}
+
+/// Returns where and why a file is not valid TOML, without the line itself, which may contain a secret.
+fn position_and_cause(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    let position = text.lines().next().unwrap_or_default();
+    format!("{position}: {}", redact_urls(error.message()))
 }
 
 fn list(problems: &[(Problem, SettingOrigin)]) -> String {
