@@ -4,6 +4,7 @@
 
 use std::fmt::{self, Write};
 
+use weft_model::escape::is_hidden_control;
 use weft_model::{LinkSource, NoteId};
 
 use super::by_uri;
@@ -220,7 +221,7 @@ impl fmt::Display for Json<'_> {
         escape(text, f, |c, f| match c {
             '"' | '\\' => Some(write!(f, "\\{c}")),
             '\n' => Some(f.write_str("\\n")),
-            '\0'..='\u{1f}' => Some(write!(f, "\\u{:04x}", u32::from(c))),
+            _ if is_hidden_control(c) => Some(write!(f, "\\u{:04x}", u32::from(c))),
             _ => None,
         })?;
         f.write_char('"')
@@ -235,6 +236,7 @@ impl fmt::Display for Xml<'_> {
         escape(self.0, f, |c, f| match c {
             '&' | '<' | '>' | '"' | '\n' | '\r' | '\t' => Some(write!(f, "&#{};", u32::from(c))),
             '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => Some(f.write_char('\u{fffd}')),
+            _ if is_hidden_control(c) => Some(write!(f, "&#{};", u32::from(c))),
             _ => None,
         })
     }
@@ -249,6 +251,8 @@ impl fmt::Display for Dot<'_> {
         escape(self.0, f, |c, f| match c {
             '"' | '\\' => Some(write!(f, "\\{c}")),
             '\n' => Some(f.write_str("\\n")),
+            // Graphviz would end the string at a zero, and shows others as they are. Backslashes of a text are doubled, so this stays distinct.
+            _ if is_hidden_control(c) => Some(write!(f, "\\u{{{:x}}}", u32::from(c))),
             _ => None,
         })?;
         f.write_char('"')

@@ -71,6 +71,11 @@ fn unsupported_characters_are_replaced_or_escaped() {
     let control = vault("a\u{1}b");
     assert!(export_text(&control, ExportFormat::Json).contains(r#""id":"a\u0001b""#));
     assert!(export_text(&control, ExportFormat::GraphMl).contains("<node id=\"a\u{fffd}b\">"));
+    assert!(export_text(&control, ExportFormat::Dot).contains(r#""a\u{1}b""#));
+    let hidden = vault("a\u{202e}b");
+    assert!(export_text(&hidden, ExportFormat::Json).contains(r#""id":"a\u202eb""#));
+    assert!(export_text(&hidden, ExportFormat::GraphMl).contains("<node id=\"a&#8238;b\">"));
+    assert!(export_text(&hidden, ExportFormat::Dot).contains(r#""a\u{202e}b""#));
 }
 
 #[test]

@@ -66,12 +66,10 @@ pub(crate) fn status(status: &StatusResponse) -> String {
     if let Some(server) = &status.server {
         row("server", &of_server(server));
     }
-    for notice in &status.notices {
-        let _ = writeln!(out, "{} {notice}", paint(NOTICE, "!"));
-    }
+    out.push_str(&notices(status));
     let credentials = status.server.iter().flat_map(|server| &server.credential_errors);
     for error in credentials.chain(&status.last_error) {
-        let _ = writeln!(out, "{} {error}", paint(BAD, "✗"));
+        let _ = writeln!(out, "{} {}", paint(BAD, "✗"), harmless(error));
     }
     out
 }
@@ -219,7 +217,8 @@ pub(crate) fn activity(status: &StatusResponse) -> String {
 /// Formats what a daemon serves, its address and its last error, in one line without style.
 pub(crate) fn status_line(status: &StatusResponse, address: &str) -> String {
     let notes = counted(status.note_count, "note", "notes");
-    let error = status.last_error.iter().map(|error| format!("; {error}")).collect::<String>();
+    let error = status.last_error.iter().map(|error| format!("; {}", harmless(error)));
+    let error: String = error.collect();
     format!("weft {} serves {notes} at {address}{error}", status.version)
 }
 
@@ -244,10 +243,13 @@ pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&st
         status.unresolved_count,
     );
     let _ = writeln!(out, "{}\n", paint(DIM, &about));
-    for notice in &status.notices {
-        let _ = writeln!(out, "{} {notice}", paint(NOTICE, "!"));
-    }
-    out
+    out + &notices(status)
+}
+
+/// Formats the notices for the operator, one line each.
+fn notices(status: &StatusResponse) -> String {
+    let line = |notice: &String| format!("{} {}\n", paint(NOTICE, "!"), harmless(notice));
+    status.notices.iter().map(line).collect()
 }
 
 /// Formats the files with problems, or all files, and a summary.

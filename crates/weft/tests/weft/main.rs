@@ -805,6 +805,8 @@ fn no_line_of_output_is_forged_by_metadata() {
         &["status"],
         &["coverage"],
         &["why-not", "alias 1", "zzz"],
+        &["export", "--format", "dot"],
+        &["export", "--format", "graphml"],
     ] {
         let output = weft(home.path(), &[args, &["--vault", folder]].concat());
         for text in [&output.stdout, &output.stderr] {
