@@ -11,15 +11,30 @@ pub(crate) enum RequiredAccess {
     Write,
 }
 
-/// Methods that only read, by service; `*` matches every method.
+/// Methods that only read, by service.
 const READ_METHODS: &[(&str, &[&str])] = &[
-    ("noteweft.v1.SearchService", &["*"]),
-    ("noteweft.v1.ContextService", &["*"]),
-    ("noteweft.v1.GraphService", &["*"]),
-    ("noteweft.v1.HygieneService", &["*"]),
+    ("noteweft.v1.SearchService", &["Search", "WhyNot", "Facets", "WatchQuery"]),
+    ("noteweft.v1.ContextService", &["Assemble", "AssembleStream"]),
+    (
+        "noteweft.v1.GraphService",
+        &[
+            "Related",
+            "Tree",
+            "Path",
+            "Neighbors",
+            "TopicSiblings",
+            "Subgraph",
+            "Cycles",
+            "Orphans",
+            "Unresolved",
+            "Export",
+            "Diff",
+        ],
+    ),
+    ("noteweft.v1.HygieneService", &["Duplicates", "SuggestedLinks", "StaleNotes", "BrokenLinks"]),
     ("noteweft.v1.NoteService", &["GetNote", "ListNotes", "ResolveLink"]),
-    ("grpc.reflection.v1.ServerReflection", &["*"]),
-    ("grpc.reflection.v1alpha.ServerReflection", &["*"]),
+    ("grpc.reflection.v1.ServerReflection", &["ServerReflectionInfo"]),
+    ("grpc.reflection.v1alpha.ServerReflection", &["ServerReflectionInfo"]),
 ];
 
 /// Returns the access that a request to `path` requires.
@@ -33,9 +48,7 @@ pub(crate) fn required_access(path: &str) -> RequiredAccess {
     if service == "grpc.health.v1.Health" {
         return RequiredAccess::Health;
     }
-    let reads = |(name, calls): &(&str, &[&str])| {
-        *name == service && (calls.contains(&"*") || calls.contains(&call))
-    };
+    let reads = |(name, calls): &(&str, &[&str])| *name == service && calls.contains(&call);
     if READ_METHODS.iter().any(reads) { RequiredAccess::Read } else { RequiredAccess::Write }
 }
 
@@ -65,7 +78,7 @@ mod tests {
                     assert_eq!(
                         required_access(&path),
                         expected,
-                        "{path}: add it to `READING` or `WRITING`"
+                        "{path}: add it to `READ_METHODS` if it only reads, else to `WRITE_METHODS`"
                     );
                     n_calls += 1;
                 }
@@ -88,6 +101,8 @@ mod tests {
             ("/noteweft.v1.NoteService/getnote", RequiredAccess::Write),
             ("//noteweft.v1.NoteService/GetNote", RequiredAccess::Write),
             ("/noteweft.v1.SearchService.x/Search", RequiredAccess::Write),
+            ("/noteweft.v1.GraphService/Erase", RequiredAccess::Write),
+            ("/grpc.reflection.v1.ServerReflection/Other", RequiredAccess::Write),
             ("/another.Service/Call", RequiredAccess::Write),
         ] {
             assert_eq!(required_access(path), expected, "{path}");
