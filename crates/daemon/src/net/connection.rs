@@ -239,6 +239,10 @@ mod tests {
             connection.read_exact(&mut received).await.unwrap();
             let error = connection.read_u8().await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::TimedOut, "{sent}");
+            // Neither waits for a client that does not read.
+            let flushed = connection.flush().await.unwrap_err();
+            let ended = connection.shutdown().await.unwrap_err();
+            assert_eq!([flushed.kind(), ended.kind()], [ErrorKind::TimedOut; 2], "{sent}");
         }
     }
 
@@ -261,5 +265,6 @@ mod tests {
         let error = connection.read_u8().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
         assert!(connection.write_u8(0).await.is_err());
+        assert!(connection.flush().await.is_err() && connection.shutdown().await.is_err());
     }
 }
