@@ -35,7 +35,7 @@ const folders = (path: string): string[] => path.split("/").slice(0, -1);
 export const folderPath = ({ uri, vault, path }: { uri: string; vault: string; path: string }): string[] => [...(uri.startsWith(`${vault}:`) ? [vault] : []), ...folders(path)];
 
 /** Control characters, and marks that override the order of bidirectional text, except line breaks and tabs, which HTML shows as spaces. */
-const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
+const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Makes hidden characters of a name visible, in the form of the command line: `\u{202e}`. */
 export const visible = (text: string): string => text.replace(HIDDEN, (sign) => `\\u{${sign.charCodeAt(0).toString(16)}}`);
