@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use weft_model::escape::is_hidden_control;
+use weft_model::redact_urls;
 
 use crate::client::SET;
 use crate::connection::is_connection_setting;
@@ -57,8 +58,11 @@ impl Hint {
         let words = |words: &[&str]| -> String {
             words.iter().map(|word| format!(" {}", quoted(word))).collect()
         };
-        let inherited: String =
-            self.inherited().map(|(flag, value)| format!(" {flag} {}", quoted(value))).collect();
+        let inherited = self.inherited().map(|(flag, value)| {
+            // A setting may be an address with a password.
+            format!(" {flag} {}", quoted(&redact_urls(value)))
+        });
+        let inherited: String = inherited.collect();
         let flags = format!("{}{}{inherited}", words(flags), self.target);
         let names_or_flags = if names.iter().any(|name| name.starts_with('-')) {
             format!("{flags} --{}", words(names))
@@ -100,7 +104,7 @@ impl Hint {
         // Everything after `--` is an argument.
         let at = words.iter().position(|word| *word == "--").unwrap_or(words.len());
         words.splice(at..at, [flag, value]);
-        let words: Vec<String> = words.into_iter().map(quoted).collect();
+        let words: Vec<String> = words.into_iter().map(|word| quoted(&redact_urls(word))).collect();
         format!("{} {}", self.program, words.join(" "))
     }
 }
@@ -176,5 +180,11 @@ mod tests {
         let hint = Hint { uses_daemon: true, words: words.map(String::from).to_vec(), ..hint };
         let command = hint.command("list", &[], &[]);
         assert_eq!(command, "weft list --vault 'my notes' --set server.address=127.0.0.1:7");
+        let words = ["search", "--set", "trace.endpoint=http://me:hush@h:1/x"];
+        let words = words.map(String::from).to_vec();
+        let hint = Hint { uses_daemon: false, words, ..hint };
+        for command in [hint.command("list", &[], &[]), hint.again("--resume", "z")] {
+            assert!(command.contains("@h:1/x") && !command.contains("hush"), "{command}");
+        }
     }
 }

@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use weft_model::redact_urls;
+
 /// Why an embedder or a reranker could not be opened. Each message names what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Neither an existing folder nor a known name.
     #[error(
-        "`{model}` is neither an existing folder nor a known model{}",
+        "`{}` is neither an existing folder nor a known model{}",
+        redact_urls(model),
         if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
     )]
     UnknownModel {
@@ -25,7 +28,10 @@ pub enum ModelError {
         model: String,
     },
     /// The folder lacks a file that every model needs.
-    #[error("{} is not a model folder: it has no {file}", folder.display())]
+    #[error(
+        "{} is not a model folder: it has no {file}",
+        redact_urls(&folder.display().to_string())
+    )]
     NoModelFolder {
         /// The folder.
         folder: PathBuf,
@@ -100,4 +106,22 @@ pub enum ModelError {
         /// Attempts made and requirements.
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn password_of_an_address_set_as_a_model_is_not_shown() {
+        let address = "http://me:hush@localhost:1/v1?key=hush";
+        let (model, folder) = (address.to_owned(), PathBuf::from(address));
+        let errors = [
+            ModelError::UnknownModel { model, near: Vec::new() },
+            ModelError::NoModelFolder { folder, file: "model.onnx".to_owned() },
+        ];
+        for error in errors.map(|error| error.to_string()) {
+            assert!(error.contains("localhost:1/v1") && !error.contains("hush"), "{error}");
+        }
+    }
 }
