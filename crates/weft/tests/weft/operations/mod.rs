@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+mod audit;
 mod collections;
 mod connection;
 mod flood;
