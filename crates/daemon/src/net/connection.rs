@@ -112,20 +112,23 @@ impl Connected for ServerConnection {
     }
 }
 
-/// Applies an expression to the stream of any kind.
-macro_rules! with_stream {
-    ($connection:expr, $stream:ident => $does:expr) => {
-        match &mut $connection.get_mut().stream {
-            Stream::Tcp(stream) => {
+/// Polls the stream of any kind, or fails if the connection must be closed.
+///
+/// A client that does not read its responses is not read from, either, and TLS may wait for it in every operation.
+macro_rules! poll_stream {
+    ($connection:expr, $context:expr, $stream:ident => $does:expr) => {
+        match ($connection.check_open($context), &mut $connection.stream) {
+            (Err(error), _) => Poll::Ready(Err(error)),
+            (Ok(()), Stream::Tcp(stream)) => {
                 let $stream = Pin::new(stream);
                 $does
             }
-            Stream::Tls(stream) => {
+            (Ok(()), Stream::Tls(stream)) => {
                 let $stream = Pin::new(stream.as_mut());
                 $does
             }
             #[cfg(unix)]
-            Stream::Unix(stream, _) => {
+            (Ok(()), Stream::Unix(stream, _)) => {
                 let $stream = Pin::new(stream);
                 $does
             }
@@ -139,12 +142,9 @@ impl AsyncRead for ServerConnection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Err(error) = self.check_open(context) {
-            return Poll::Ready(Err(error));
-        }
         #[cfg(unix)]
         let n_before = buffer.filled().len();
-        let read = with_stream!(self.as_mut(), stream => stream.poll_read(context, buffer));
+        let read = poll_stream!(self, context, stream => stream.poll_read(context, buffer));
         #[cfg(unix)]
         if let Stream::Unix(_, authority) = &mut self.stream {
             authority.repair(&mut buffer.filled_mut()[n_before..]);
@@ -159,11 +159,7 @@ impl AsyncWrite for ServerConnection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // A client that does not read its responses is not read from, either.
-        if let Err(error) = self.check_open(context) {
-            return Poll::Ready(Err(error));
-        }
-        with_stream!(self, stream => stream.poll_write(context, bytes))
+        poll_stream!(self, context, stream => stream.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(
@@ -171,10 +167,7 @@ impl AsyncWrite for ServerConnection {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if let Err(error) = self.check_open(context) {
-            return Poll::Ready(Err(error));
-        }
-        with_stream!(self, stream => stream.poll_write_vectored(context, bytes))
+        poll_stream!(self, context, stream => stream.poll_write_vectored(context, bytes))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -187,18 +180,11 @@ impl AsyncWrite for ServerConnection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // TLS keeps what a client does not read, so both may wait for it.
-        if let Err(error) = self.check_open(context) {
-            return Poll::Ready(Err(error));
-        }
-        with_stream!(self, stream => stream.poll_flush(context))
+        poll_stream!(self, context, stream => stream.poll_flush(context))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Err(error) = self.check_open(context) {
-            return Poll::Ready(Err(error));
-        }
-        with_stream!(self, stream => stream.poll_shutdown(context))
+        poll_stream!(self, context, stream => stream.poll_shutdown(context))
     }
 }
 

@@ -120,6 +120,8 @@ pub(crate) struct ConnectionPlace {
     evicted: oneshot::Receiver<Infallible>,
     table: Arc<ConnectionTable>,
     _permit: OwnedSemaphorePermit,
+    /// Place among the surplus connections, if it is one.
+    _surplus: Option<OwnedSemaphorePermit>,
 }
 
 impl ConnectionPlace {
@@ -148,9 +150,6 @@ impl ConnectionPlace {
 
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
-        if self.activity.is_surplus {
-            self.table.n_surplus.fetch_sub(1, Ordering::AcqRel);
-        }
         self.table.entries().remove(&self.activity.id);
     }
 }
@@ -162,12 +161,12 @@ type TableEntry = (Arc<ConnectionActivity>, oneshot::Sender<Infallible>);
 pub(crate) struct ConnectionTable {
     limits: ConnectionLimits,
     permits: Arc<Semaphore>,
+    /// Places of surplus connections.
+    surplus: Arc<Semaphore>,
     entries: Mutex<HashMap<u64, TableEntry>>,
     next_id: AtomicU64,
     n_evicted: AtomicU64,
     n_refused: AtomicU64,
-    /// Number of open surplus connections.
-    n_surplus: AtomicUsize,
 }
 
 impl ConnectionTable {
@@ -176,11 +175,11 @@ impl ConnectionTable {
         Arc::new(Self {
             limits,
             permits: Arc::new(Semaphore::new(limits.total + SURPLUS_CONNECTIONS)),
+            surplus: Arc::new(Semaphore::new(SURPLUS_CONNECTIONS)),
             entries: Mutex::default(),
             next_id: AtomicU64::new(0),
             n_evicted: AtomicU64::new(0),
             n_refused: AtomicU64::new(0),
-            n_surplus: AtomicUsize::new(0),
         })
     }
 
@@ -227,14 +226,12 @@ impl ConnectionTable {
         let has_room = self.make_room(&mut entries, network);
         let n_evicted = n_before - entries.len();
         self.n_evicted.fetch_add(n_evicted as u64, Ordering::Relaxed);
-        if !has_room {
+        let surplus = if has_room {
+            None
+        } else {
             self.n_refused.fetch_add(1, Ordering::Relaxed);
-            // The lock of the entries keeps others from counting at the same time.
-            if self.n_surplus.load(Ordering::Acquire) >= SURPLUS_CONNECTIONS {
-                return None;
-            }
-            self.n_surplus.fetch_add(1, Ordering::AcqRel);
-        }
+            Some(Arc::clone(&self.surplus).try_acquire_owned().ok()?)
+        };
         let activity = Arc::new(ConnectionActivity {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             network,
@@ -250,7 +247,8 @@ impl ConnectionTable {
             entries.insert(activity.id, (Arc::clone(&activity), sender));
         }
         drop(entries);
-        Some(ConnectionPlace { activity, evicted, table: Arc::clone(self), _permit: permit })
+        let table = Arc::clone(self);
+        Some(ConnectionPlace { activity, evicted, table, _permit: permit, _surplus: surplus })
     }
 
     /// Evicts connections until one from `network` fits; returns false if no more can be evicted.
@@ -434,7 +432,7 @@ mod tests {
         assert_eq!(more.iter().flatten().count(), SURPLUS_CONNECTIONS, "the others are closed");
         assert!(clients.open("other", "192.0.2.2"));
         drop(more);
-        assert_eq!(clients.table.n_surplus.load(Ordering::Acquire), 0);
+        assert_eq!(clients.table.surplus.available_permits(), SURPLUS_CONNECTIONS);
     }
 
     #[test]
