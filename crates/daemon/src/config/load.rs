@@ -391,15 +391,16 @@ fn resolve_paths(key: &str, value: Value, resolve: &dyn Fn(&str) -> PathBuf) -> 
             Value::String(joined(&path))
         }
         (key, Value::Array(mut tables)) => {
-            let path = PATHS_IN_LISTS.iter().find(|(list, _)| *list == key).map(|(_, path)| path);
-            for (table, path) in tables.iter_mut().zip(path.into_iter().cycle()) {
-                // A path alone is short for a table with nothing else.
-                if let Value::String(alone) = table {
-                    let alone = std::mem::take(alone).into();
-                    *table = Value::Table([((*path).to_owned(), alone)].into_iter().collect());
-                }
-                if let Some(Value::String(path)) = table.get_mut(path) {
-                    *path = joined(path);
+            if let Some((_, path)) = PATHS_IN_LISTS.iter().find(|(list, _)| *list == key) {
+                for table in &mut tables {
+                    // A path alone is short for a table with nothing else.
+                    if let Value::String(alone) = table {
+                        let alone = std::mem::take(alone).into();
+                        *table = Value::Table([((*path).to_owned(), alone)].into_iter().collect());
+                    }
+                    if let Some(Value::String(path)) = table.get_mut(path) {
+                        *path = joined(path);
+                    }
                 }
             }
             Value::Array(tables)
