@@ -36,6 +36,19 @@ async fn flush(channel: &TestChannel) -> Result<u64, Failure> {
     Ok(admin.flush(FlushRequest {}).await?.into_inner().generation)
 }
 
+/// Flushes each node at the newest generation: a node stores the generations that it has persisted.
+async fn flush_each(channel: &TestChannel) -> Result<u64, Failure> {
+    let newest = flush(channel).await?;
+    let mut notes = NoteServiceClient::new(channel.clone());
+    for _ in 0..channel.n_daemons() {
+        notes.get_note(GetNoteRequest { name: "fern".into(), ..Default::default() }).await?;
+    }
+    for _ in 0..channel.n_daemons() {
+        assert_eq!(flush(channel).await?, newest, "nothing is written meanwhile");
+    }
+    Ok(newest)
+}
+
 /// Returns a keyword-only request: links would add notes that these tests do not expect.
 fn words(query: &str) -> SearchRequest {
     let mode = SearchMode::Keyword.into();
@@ -99,16 +112,12 @@ async fn stored_generations_can_be_queried() -> Result<(), Failure> {
     let vault = tempfile::tempdir()?;
     let settings = [SETTINGS, &[("store.keep_generations", "3")]].concat();
     let (daemon, channel) = serving(vault.path(), &settings).await?;
-    let first = flush(&channel).await?;
+    let first = flush_each(&channel).await?;
     let mut notes = NoteServiceClient::new(channel.clone());
-    // A node keeps the generations that it has published, and publishes several commits at once if it is behind.
-    for _ in 0..channel.n_daemons() {
-        notes.get_note(GetNoteRequest { name: "fern".into(), ..Default::default() }).await?;
-    }
     std::fs::write(vault.path().join("fern.md"), "# Fern\nno links any more\n")?;
     std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft\n")?;
     daemon.push(vault.path())?;
-    let second = flush(&channel).await?;
+    let second = flush_each(&channel).await?;
     assert!(second > first);
 
     let past = |name: &str| GetNoteRequest {
