@@ -62,8 +62,8 @@ pub enum Precondition {
 /// The outcome of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteOutcome {
-    /// Generation that contains the write; with `index_pending`, the earliest one that can.
-    pub generation: u64,
+    /// Generation that contains the write, published or not; `None` if the number of a pending write is not known.
+    pub generation: Option<u64>,
     /// Name of the vault.
     pub vault: String,
     /// Path of the note, after a move the new one.

@@ -165,7 +165,7 @@ impl TestNode {
         let content = WriteContent::Whole(text.to_owned());
         let vault = Some("notes".to_owned());
         let put = WriteRequest::Put { vault, path: path.to_owned(), content, expected };
-        self.indexer.write(put).map(|outcome| outcome.generation)
+        self.indexer.write(put).map(|outcome| outcome.generation.expect("the log is there"))
     }
 
     /// Waits until every text has a vector, and returns the generation.

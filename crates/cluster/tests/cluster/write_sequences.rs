@@ -222,7 +222,9 @@ impl<'s> TestCluster<'s> {
         let outcome = node.indexer.write(write.clone());
         let line = format!("{id}: {write:?}: {:?}", outcome.as_ref().map(|it| it.generation));
         let is_expected = match outcome {
-            Ok(outcome) => outcome.generation <= self.notes.head().unwrap(),
+            Ok(outcome) => {
+                outcome.generation.is_some_and(|number| number <= self.notes.head().unwrap())
+            }
             Err(WriteError::UnknownNote { .. } | WriteError::AlreadyExists { .. }) => true,
             Err(_) => false,
         };

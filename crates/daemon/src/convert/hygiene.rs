@@ -271,5 +271,6 @@ pub(crate) fn link_mentions_response(
 ) -> wire::LinkMentionsResponse {
     let WriteOutcome { generation, vault, path, hash, index_pending, .. } = outcome;
     let hash = hash.map(|hash| format!("{hash:?}")).unwrap_or_default();
+    let generation = generation.unwrap_or(0);
     wire::LinkMentionsResponse { vault, path, hash, links, generation, index_pending }
 }

@@ -86,7 +86,7 @@ pub(crate) fn put_response(wrote: WriteOutcome) -> wire::PutNoteResponse {
         hash: hash.map(written),
         created,
         not_indexed,
-        generation,
+        generation: generation.unwrap_or(0),
         index_pending,
     }
 }
@@ -104,6 +104,7 @@ pub(crate) fn delete_response(wrote: WriteOutcome) -> wire::DeleteNoteResponse {
         index_pending,
         links: _,
     } = wrote;
+    let generation = generation.unwrap_or(0);
     wire::DeleteNoteResponse { vault, path, generation, index_pending }
 }
 
@@ -133,7 +134,7 @@ pub(crate) fn move_response(wrote: WriteOutcome) -> wire::MoveNoteResponse {
         uri: uri.map(|uri| uri.to_string()),
         hash: hash.map(written),
         links: links.collect(),
-        generation,
+        generation: generation.unwrap_or(0),
         index_pending,
     }
 }

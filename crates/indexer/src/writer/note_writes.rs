@@ -492,7 +492,8 @@ impl Writer {
         self.scans.vaults[target.at].retry();
         let bytes = self.files.home.content(&target.file).ok().flatten();
         WriteOutcome {
-            generation: outcome.generation + 1,
+            // A commit has its number before this node publishes it; a folder has none until its change is published.
+            generation: self.files.home.log().and_then(|log| log.head().ok()),
             hash: bytes.as_deref().map(hash_of),
             index_pending: Some(error.to_string()),
             ..outcome
@@ -520,7 +521,7 @@ impl Writer {
         let unindexed = unindexed.and_then(|files| files.get(target.path.as_str()));
         let hash = note.and_then(|id| notes.summary(id)).map(|summary| summary.file.hash);
         WriteOutcome {
-            generation: snapshot.generation,
+            generation: Some(snapshot.generation),
             vault: notes.vault(target.vault).map_or_else(String::new, |info| info.name.clone()),
             path: target.path.to_string(),
             uri: note.map(|id| notes.graph().uri(id).clone()),

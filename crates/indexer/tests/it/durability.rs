@@ -423,7 +423,7 @@ fn generation_is_held_after_unclean_shutdown_once_files_are_scanned() {
     indexer.flush().expect("a generation");
     let (path, content) = ("moss.md".to_owned(), WriteContent::Whole("# Moss\nwarm\n".to_owned()));
     let put = WriteRequest::Put { vault: None, path, content, expected: Precondition::Anything };
-    let written = indexer.write(put).expect("a write").generation;
+    let written = indexer.write(put).expect("a write").generation.expect("indexed");
     assert!(indexer.holds(written) && !indexer.holds(written + 1));
     // The state after a power failure, while the vault is unavailable.
     let left = place.outside().join("left");

@@ -42,7 +42,7 @@ pub(super) struct WriteNoteOutput {
     /// Why the note cannot be found yet, or at all; absent if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_indexed: Option<String>,
-    /// The first index generation that contains the note.
+    /// An index generation that contains the note; 0 if none is known yet.
     generation: u64,
 }
 

@@ -86,7 +86,7 @@ fn done(what: &str, path: &str, generation: u64, index_pending: Option<&str>) ->
         Some(reason) => {
             let (mark, reason) = (paint(NOTICE, "!"), harmless(reason));
             format!(
-                "{what} {path}\n{mark} not indexed yet, will be retried: {reason}; wait for generation {generation}\n"
+                "{what} {path}\n{mark} not indexed yet, will be retried: {reason}; `weft flush` indexes it, or states the cause\n"
             )
         }
     }
