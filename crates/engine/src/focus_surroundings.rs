@@ -13,6 +13,9 @@ use weft_model::id::is_folder_note;
 use weft_model::{LinkSource, NoteId, NoteMap, NoteSet, Span, Stop};
 
 use crate::EngineError;
+use crate::analyzer_pool::AnalyzerPool;
+use crate::best_first::best_first;
+use crate::nearest_by_words::nearest_by_words;
 use crate::search::topics::ontology_around;
 use crate::settings::TopicSettings;
 
@@ -24,6 +27,15 @@ const MAX_FROM_CROWDED_FOLDER: usize = 10;
 
 /// Maximum number of similar notes: the list ends before it becomes a list of everything.
 const MAX_SIMILAR: usize = 20;
+
+/// Similarity of words below which two texts share little more than chance.
+const MIN_WORD_SIMILARITY: f64 = 0.1;
+
+/// Number of notes that are similar by their words however little they share, so that the list is not empty.
+const MIN_SIMILAR: usize = 3;
+
+/// Number of notes with the most similar words, and of those with the most similar vectors, that are near the focus note by their text.
+const N_CLOSE: usize = 15;
 
 /// Number of nearest chunks whose notes are compared with the focus note.
 const N_NEAREST_CHUNKS: usize = 100;
@@ -53,12 +65,15 @@ pub(crate) struct FocusSurroundings<'s> {
     focus: NoteId,
     passing: &'s NoteSet,
     topics: &'s TopicSettings,
+    analyzers: &'s AnalyzerPool,
     stop: &'s Stop,
-    linked: OnceCell<Vec<NoteId>>,
+    /// Linked notes that are not hubs, and those that are.
+    linked: OnceCell<(Vec<NoteId>, Vec<NoteId>)>,
     place: OnceCell<Option<FolderPlace>>,
     has_assumed_parent: OnceCell<bool>,
     topic_siblings: OnceCell<Vec<(NoteId, NoteId)>>,
-    similar: OnceCell<Vec<(NoteId, f64)>>,
+    nearest_by_words: OnceCell<Vec<(NoteId, f64)>>,
+    nearest_by_vectors: OnceCell<Vec<(NoteId, f64)>>,
     same_folder: OnceCell<Vec<NoteId>>,
     failure: Cell<Option<EngineError>>,
 }
@@ -70,7 +85,7 @@ impl<'s> FocusSurroundings<'s> {
         focus: NoteId,
         passing: &'s NoteSet,
         topics: &'s TopicSettings,
-        stop: &'s Stop,
+        (analyzers, stop): (&'s AnalyzerPool, &'s Stop),
     ) -> Self {
         let vectors = snapshot.vectors.as_ref();
         Self {
@@ -79,19 +94,25 @@ impl<'s> FocusSurroundings<'s> {
             focus,
             passing,
             topics,
+            analyzers,
             stop,
             linked: OnceCell::new(),
             place: OnceCell::new(),
             has_assumed_parent: OnceCell::new(),
             topic_siblings: OnceCell::new(),
-            similar: OnceCell::new(),
+            nearest_by_words: OnceCell::new(),
+            nearest_by_vectors: OnceCell::new(),
             same_folder: OnceCell::new(),
             failure: Cell::new(None),
         }
     }
 
-    /// Returns the number of vectors of the focus note, which decides whether similar notes are found.
-    pub(crate) fn n_vectors(&self) -> usize {
+    /// Returns a number that identifies what texts are compared by: twice the number of vectors of the focus note, plus 1 if words are in memory.
+    pub(crate) fn text_basis(&self) -> usize {
+        2 * self.n_vectors() + usize::from(self.snapshot.keyword.is_loaded())
+    }
+
+    fn n_vectors(&self) -> usize {
         self.vectors.map_or(0, |vectors| vectors.rows.of(self.focus).iter().flatten().count())
     }
 
@@ -100,27 +121,24 @@ impl<'s> FocusSurroundings<'s> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    fn read_linked(&self) -> Vec<NoteId> {
+    fn read_linked(&self) -> (Vec<NoteId>, Vec<NoteId>) {
         let notes = &self.snapshot.notes;
         let (Some(entry), Some(resolved)) = (notes.entry(self.focus), notes.resolved(self.focus))
         else {
-            return Vec::new();
+            return Default::default();
         };
         let of_source = |source: LinkSource| {
             let links = entry.note.links.iter().zip(&resolved.targets);
             links.filter(move |(link, _)| link.source == source).filter_map(|(_, target)| *target)
         };
         let mut seen = HashSet::from([self.focus]);
-        let mut linked: Vec<NoteId> = of_source(LinkSource::Typed)
+        of_source(LinkSource::Typed)
             .chain(of_source(LinkSource::Inline))
             .filter(|target| notes.is_note(*target) && seen.insert(*target))
-            .collect();
-        // Stable: both parts remain in the order of the text.
-        linked.sort_by_key(|target| self.is_hub(*target));
-        linked
+            .partition(|target| !self.is_hub(*target))
     }
 
-    /// Returns true if so many notes link to a note or placeholder, such as a property value, that it comes after the other linked notes and does not count as a topic.
+    /// Returns true if so many notes link to a note or placeholder, such as a property value, that it comes after all other notes and does not count as a topic.
     #[expect(clippy::cast_precision_loss, reason = "a share of a number of notes")]
     fn is_hub(&self, note: NoteId) -> bool {
         let notes = &self.snapshot.notes;
@@ -162,7 +180,7 @@ impl<'s> FocusSurroundings<'s> {
         found.into_iter().map(|found| (found.note, found.topic)).collect()
     }
 
-    fn find_similar(&self) -> Result<Vec<(NoteId, f64)>, EngineError> {
+    fn find_by_vectors(&self) -> Result<Vec<(NoteId, f64)>, EngineError> {
         let Some(vectors) = self.vectors else { return Ok(Vec::new()) };
         let Some(own) = mean_vector(vectors, self.focus) else { return Ok(Vec::new()) };
         self.stop.check()?;
@@ -180,18 +198,41 @@ impl<'s> FocusSurroundings<'s> {
                 best.insert(note, similarity);
             }
         }
-        let mut similar: Vec<(NoteId, f64)> = best.into_iter().collect();
-        similar.sort_unstable_by(|(a, x), (b, y)| {
-            y.total_cmp(x).then_with(|| graph.uri(*a).cmp(graph.uri(*b)))
-        });
-        similar.truncate(MAX_SIMILAR);
-        Ok(similar)
+        let similar = best.into_iter().map(|(note, similarity)| (similarity, note, ())).collect();
+        let similar = best_first(graph, similar, MAX_SIMILAR);
+        Ok(similar.into_iter().map(|(similarity, note, ())| (note, similarity)).collect())
+    }
+
+    /// Returns the notes with the most similar vectors; empty if the focus note has none.
+    fn nearest_by_vectors(&self) -> &[(NoteId, f64)] {
+        self.nearest_by_vectors.get_or_init(|| self.or_failure(self.find_by_vectors()))
+    }
+
+    /// Returns the notes with the most similar words.
+    fn nearest_by_words(&self) -> &[(NoteId, f64)] {
+        self.nearest_by_words.get_or_init(|| {
+            let Self { snapshot, focus, passing, analyzers, stop, .. } = *self;
+            let tools = (analyzers, stop);
+            self.or_failure(nearest_by_words(snapshot, focus, passing, MAX_SIMILAR, tools))
+        })
+    }
+
+    /// Returns the notes of a computation; if it failed, keeps the error and returns none.
+    fn or_failure<T>(&self, found: Result<Vec<T>, EngineError>) -> Vec<T> {
+        found.unwrap_or_else(|error| {
+            self.failure.set(Some(error));
+            Vec::new()
+        })
     }
 }
 
 impl Surroundings for FocusSurroundings<'_> {
     fn linked(&self) -> &[NoteId] {
-        self.linked.get_or_init(|| self.read_linked())
+        &self.linked.get_or_init(|| self.read_linked()).0
+    }
+
+    fn linked_hubs(&self) -> &[NoteId] {
+        &self.linked.get_or_init(|| self.read_linked()).1
     }
 
     fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
@@ -209,9 +250,7 @@ impl Surroundings for FocusSurroundings<'_> {
                 let entry = self.snapshot.notes.entry(parent);
                 entry.is_some_and(|entry| is_folder_note(entry.note.path.without_extension()))
             };
-            (self.folder_place().is_some() || is_of_root())
-                && graph.edges(self.focus, parent).is_empty()
-                && graph.edges(parent, self.focus).is_empty()
+            (self.folder_place().is_some() || is_of_root()) && !graph.are_linked(self.focus, parent)
         })
     }
 
@@ -220,12 +259,13 @@ impl Surroundings for FocusSurroundings<'_> {
     }
 
     fn similar(&self) -> &[(NoteId, f64)] {
-        self.similar.get_or_init(|| {
-            self.find_similar().unwrap_or_else(|error| {
-                self.failure.set(Some(error));
-                Vec::new()
-            })
-        })
+        if self.n_vectors() > 0 {
+            return self.nearest_by_vectors();
+        }
+        let by_words = self.nearest_by_words();
+        let n_similar =
+            by_words.partition_point(|(_, similarity)| *similarity >= MIN_WORD_SIMILARITY);
+        &by_words[..n_similar.max(MIN_SIMILAR).min(by_words.len())]
     }
 
     fn same_folder(&self) -> &[NoteId] {
@@ -236,6 +276,21 @@ impl Surroundings for FocusSurroundings<'_> {
             }),
             Some(FolderPlace::Siblings { .. }) | None => &[],
         }
+    }
+
+    fn is_connected(&self, note: NoteId, peer: NoteId) -> bool {
+        let graph = self.snapshot.notes.graph();
+        graph.are_linked(self.focus, note) || graph.are_numbered(peer, note)
+    }
+
+    fn is_near_by_text(&self, note: NoteId) -> bool {
+        let by_text = [self.nearest_by_words(), self.nearest_by_vectors()];
+        // Shorter lists contain every note that is similar at all, so the others are no farther than their ends.
+        by_text.iter().all(|nearest| nearest.len() < N_CLOSE)
+            || by_text
+                .iter()
+                .flat_map(|nearest| nearest.iter().take(N_CLOSE))
+                .any(|(near, _)| *near == note)
     }
 
     fn is_stub(&self, note: NoteId) -> bool {

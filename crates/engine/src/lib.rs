@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod analyzer_pool;
+mod best_first;
 pub mod context;
 mod diff;
 mod error;
@@ -15,6 +16,7 @@ mod filter;
 mod focus_surroundings;
 mod generation_cache;
 pub mod hygiene;
+mod nearest_by_words;
 mod note_place;
 mod notes;
 mod page_token;

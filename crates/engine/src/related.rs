@@ -194,14 +194,15 @@ impl Engine {
         let focus_part = (graph.uri(focus), section);
         let relations = self.relation_set(*requested_relations);
         let topics = &self.settings.topics;
+        let tools = (&self.analyzers, &self.stop);
         let around = (relations == RelationSet::Auto)
-            .then(|| FocusSurroundings::new(&snapshot, focus, &passing.notes, topics, &self.stop));
-        let n_vectors = around.as_ref().map_or(0, FocusSurroundings::n_vectors);
+            .then(|| FocusSurroundings::new(&snapshot, focus, &passing.notes, topics, tools));
+        let text_basis = around.as_ref().map_or(0, FocusSurroundings::text_basis);
         let fingerprint =
             fingerprint(&(focus_part, filter, options, relations, estimator_name, state));
         let resume = token.as_ref().map(|token| token.of(fingerprint)).transpose()?;
-        // Vectors loaded between two pages would change the notes of the first one.
-        if token.as_ref().is_some_and(|token| token.n_vectors != n_vectors) {
+        // Vectors loaded between two pages, or words dropped, would change the notes of the first one.
+        if token.as_ref().is_some_and(|token| token.text_basis != text_basis) {
             return Err(self.stale(snapshot.generation));
         }
         let stop = || self.stop.check().is_err();
@@ -220,7 +221,7 @@ impl Engine {
         let generation = snapshot.generation;
         let resume_token = found.resume.clone().map(|resume| {
             self.pinned.pin(&snapshot);
-            ResumeToken::new(generation, n_vectors, fingerprint, resume).to_string()
+            ResumeToken::new(generation, text_basis, fingerprint, resume).to_string()
         });
         let rendered = rendered(*rendering, &view(&found, &texts));
         // It may be an earlier snapshot than that of the engine.

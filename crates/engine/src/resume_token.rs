@@ -10,13 +10,13 @@ use crate::EngineError;
 /// The request field of a resume token.
 const FIELD: &str = "resume_token";
 
-/// The progress of a walk. Written as `generation.vectors.seal.budget-budget-…`, with a hexadecimal seal and decimal numbers.
+/// The progress of a walk. Written as `generation.basis.seal.budget-budget-…`, with a hexadecimal seal and decimal numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResumeToken {
     /// Generation of the pages so far.
     pub(crate) generation: u64,
-    /// Number of vectors of the focus note that the pages so far used.
-    pub(crate) n_vectors: usize,
+    /// Identifies what the pages so far compared texts by: the vectors of the focus note, and words.
+    pub(crate) text_basis: usize,
     /// Fingerprint of the request and the pages so far.
     seal: u64,
     /// The pages so far.
@@ -33,30 +33,35 @@ pub(crate) fn fingerprint(parts: &impl fmt::Debug) -> u64 {
 
 impl fmt::Display for ResumeToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { generation, n_vectors, seal, resume } = self;
+        let Self { generation, text_basis, seal, resume } = self;
         let budgets: Vec<String> =
             resume.budgets().iter().map(|budget| budget.get().to_string()).collect();
-        write!(f, "{generation}.{n_vectors}.{seal:016x}.{}", budgets.join("-"))
+        write!(f, "{generation}.{text_basis}.{seal:016x}.{}", budgets.join("-"))
     }
 }
 
 impl ResumeToken {
     /// Creates the token of the page after `resume`. `fingerprint` is the fingerprint of everything that must stay the same on every page.
-    pub(crate) fn new(generation: u64, n_vectors: usize, fingerprint: u64, resume: Resume) -> Self {
-        Self { generation, n_vectors, seal: seal(fingerprint, &resume), resume }
+    pub(crate) fn new(
+        generation: u64,
+        text_basis: usize,
+        fingerprint: u64,
+        resume: Resume,
+    ) -> Self {
+        Self { generation, text_basis, seal: seal(fingerprint, &resume), resume }
     }
 
     /// Parses a token.
     pub(crate) fn read(text: &str) -> Result<Self, EngineError> {
         let parts = || {
             let (generation, rest) = text.split_once('.')?;
-            let (n_vectors, rest) = rest.split_once('.')?;
+            let (text_basis, rest) = rest.split_once('.')?;
             let (seal, budgets) = rest.split_once('.')?;
             // A first page without a budget has an empty list.
             let budgets = (!budgets.is_empty()).then(|| budgets.split('-')).into_iter().flatten();
             Some(Self {
                 generation: generation.parse().ok()?,
-                n_vectors: n_vectors.parse().ok()?,
+                text_basis: text_basis.parse().ok()?,
                 seal: u64::from_str_radix(seal, 16).ok()?,
                 resume: budgets
                     .map(|budget| budget.parse().map(Tokens::new).ok())

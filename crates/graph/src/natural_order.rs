@@ -39,6 +39,24 @@ pub fn natural_cmp(left: &str, right: &str) -> Ordering {
     }
 }
 
+/// Maximum number of digits of a number that orders names; more are a date or an identifier.
+const MAX_DIGITS: usize = 3;
+
+/// Returns true if a name begins with a number that orders it among others: `01 introduction`.
+pub(crate) fn begins_with_number(name: &str) -> bool {
+    (1..=MAX_DIGITS).contains(&digits(name).0.len())
+}
+
+/// Returns true if two names have digits and are equal apart from them: `day 2` and `day 10`.
+pub(crate) fn are_numbered_alike(left: &str, right: &str) -> bool {
+    let has_digits = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
+    has_digits(left) && has_digits(right) && letters(left).eq(letters(right))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|letter| !letter.is_ascii_digit())
+}
+
 fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
 }
@@ -51,6 +69,15 @@ fn first_char(text: &str) -> (Option<char>, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_numbered_by_their_beginning_or_alike() {
+        assert!(are_numbered_alike("day 2", "day 10"));
+        assert!(are_numbered_alike("2026-01-02", "2026-1-3"));
+        assert!(!are_numbered_alike("day 2", "night 3") && !are_numbered_alike("day", "day 3"));
+        assert!(begins_with_number("01 introduction") && begins_with_number("3"));
+        assert!(!begins_with_number("2026 budget") && !begins_with_number("introduction"));
+    }
 
     #[test]
     fn numbers_in_names_count_as_numbers() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_model::{LinkSource, NoteBits, NoteId, Uri, fold};
 
 use crate::adjacency::{Adjacency, HalfEdge, KindId};
-use crate::natural_order::natural_cmp;
+use crate::natural_order::{are_numbered_alike, begins_with_number, natural_cmp};
 
 /// Description of one node, from which the graph is built.
 #[derive(Clone, Debug, PartialEq)]
@@ -487,6 +487,15 @@ impl NoteGraph {
         let siblings = self.children(self.parent(id)?);
         let at = siblings.binary_search_by(|other| self.sibling_cmp(*other, id)).ok()?;
         Some((siblings, at))
+    }
+
+    /// Returns true if two notes are numbered: both by their order, by names that begin with a number of up to three digits, or by names that are equal apart from their digits.
+    #[must_use]
+    pub fn are_numbered(&self, a: NoteId, b: NoteId) -> bool {
+        let (Some(a), Some(b)) = (self.node(a), self.node(b)) else { return false };
+        (a.order.is_some() && b.order.is_some())
+            || (begins_with_number(&a.name) && begins_with_number(&b.name))
+            || are_numbered_alike(&a.name, &b.name)
     }
 
     /// Compares children of one parent: numbered first, ascending, then by natural order of names, ties by uri.

@@ -36,6 +36,7 @@ const LEVELS: [&[(&str, &str, Option<usize>)]; 6] = [
     &[("Similar", "Self", None)],
     &[
         ("SameFolder", "Self", None),
+        ("Linked", "Self", None),
         ("Parent", "Self", None),
         ("NoteInContextualPath", "Self", None),
     ],
@@ -68,6 +69,8 @@ pub struct ModelOptions {
 pub struct ModelSurroundings {
     /// Notes it links to.
     pub linked: Vec<usize>,
+    /// Notes it links to as many others do, which come after all others.
+    pub linked_hubs: Vec<usize>,
     /// Notes before and after it in its folder, if they replace its siblings.
     pub folder: Option<(Vec<usize>, Vec<usize>)>,
     /// True if its parent and the notes above that come after all others, and the siblings of its parent not at all.
@@ -78,6 +81,10 @@ pub struct ModelSurroundings {
     pub similar: Vec<(usize, f64)>,
     /// Notes near it in its folder.
     pub same_folder: Vec<usize>,
+    /// Notes that are neither linked with it nor numbered like it.
+    pub unconnected: Vec<usize>,
+    /// Notes whose texts are far from its own.
+    pub far_by_text: Vec<usize>,
     /// Notes with almost no text.
     pub stubs: Vec<usize>,
 }
@@ -291,7 +298,9 @@ impl<'n> Model<'n> {
                     let is_beside = *name == "ParentSibling" && self.is_assumed();
                     let is_turn = !is_beside && (!is_above || is_last == self.is_assumed());
                     if *grows_from == relation && is_turn {
-                        let members = self.members(name, source);
+                        let relation =
+                            if is_last && *name == "Linked" { "LinkedHub" } else { name };
+                        let members = self.members(relation, source);
                         self.waiting[level][slot].0.extend(members);
                     }
                 }
@@ -462,19 +471,28 @@ impl<'n> Model<'n> {
                 found
             }
             "Linked" => around.map_or_else(Vec::new, |around| around.linked.clone()),
+            "LinkedHub" => around.map_or_else(Vec::new, |around| around.linked_hubs.clone()),
             "TopicSibling" => around.map_or_else(Vec::new, |around| {
                 around.topic_siblings.iter().map(|(note, _)| *note).collect()
             }),
             "Similar" => around.map_or_else(Vec::new, |around| {
                 around.similar.iter().map(|(note, _)| *note).collect()
             }),
-            "SameFolder" => around
-                .filter(|around| around.similar.is_empty())
-                .map_or_else(Vec::new, |around| around.same_folder.clone()),
+            "SameFolder" => around.map_or_else(Vec::new, |around| around.same_folder.clone()),
             "LinkedFrom" => Vec::new(),
             other => panic!("unknown relation `{other}`"),
         };
-        let stubs_last = ["Linked", "LinkedFrom", "TopicSibling", "Similar", "SameFolder"];
+        let by_text = ["PriorSibling", "YoungerSibling", "TopicSibling"].contains(&relation);
+        let has_similar = around.is_some_and(|around| !around.similar.is_empty());
+        let by_links = relation == "ParentSibling" || (relation == "SameFolder" && has_similar);
+        if let Some(around) = around.filter(|_| by_text || by_links) {
+            found.retain(|note| {
+                !around.unconnected.contains(note)
+                    || (by_text && !around.far_by_text.contains(note))
+            });
+        }
+        let stubs_last =
+            ["Linked", "LinkedHub", "LinkedFrom", "TopicSibling", "Similar", "SameFolder"];
         if let Some(around) = around.filter(|_| stubs_last.contains(&relation)) {
             found.sort_by_key(|note| around.stubs.contains(note));
         }

@@ -312,8 +312,9 @@ impl Engine {
         };
         let relations = self.relation_set(*relations);
         let topics = &self.settings.topics;
+        let tools = (&self.analyzers, &self.stop);
         let around = (relations == RelationSet::Auto)
-            .then(|| FocusSurroundings::new(snapshot, id, passing, topics, &self.stop));
+            .then(|| FocusSurroundings::new(snapshot, id, passing, topics, tools));
         set.relations = Some(relations);
         let stop = || self.stop.check().is_err();
         // Each note costs one token here: the accordion divides the real budget.

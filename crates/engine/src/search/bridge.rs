@@ -6,7 +6,6 @@ use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats
 use weft_index::keyword::{NamedInText, NoteTerm};
 use weft_model::{NoteId, NoteMap, Stop};
 
-use super::best_first::best_first;
 use super::evidence::is_below;
 use super::hit_links::{HitLink, around};
 use super::passage_evidence::{NoteEvidence, PartWords, covers};
@@ -14,6 +13,7 @@ use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
 use super::{Connection, DisabledSignals, Lift, Lifts, Seed};
 use crate::analyzer_pool::AnalyzerPool;
+use crate::best_first::best_first;
 use crate::{EngineError, EngineSettings};
 
 /// The connections between a seed and a note.

@@ -3,7 +3,6 @@
 //! A [`PreparedQuery`](prepared_query::PreparedQuery) is a request resolved against one snapshot.
 //! It yields a pool of candidates, each with its exact keyword and vector scores. A profile ([`bridge`] or [`classic`]) computes how connections lift candidates and adds the notes that connections reach. Then all candidates are ranked alike.
 
-mod best_first;
 mod bridge;
 mod classic;
 pub(crate) mod evidence;
@@ -35,7 +34,7 @@ use crate::snippet::Cutter;
 use crate::{Engine, EngineError, Profile, Warning, WarningCode};
 pub use weft_index::embedder::Calibration;
 
-use best_first::best_first;
+use crate::best_first::best_first;
 use explain::{Seed, Stages, explanation};
 pub use messages::{
     Connection, DisabledSignals, ExplainedCandidate, ExplainedReranking, ExplainedSeed,

@@ -9,9 +9,9 @@ use weft_index::{Snapshot, Vectors};
 use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
 
 use super::Origin;
-use super::best_first::best_first;
 use super::passage_evidence::{BestPassage, NoteEvidence};
 use crate::EngineError;
+use crate::best_first::best_first;
 
 /// Factor of the chunks requested beyond one per note, for the mean number of additional chunks per note: the chunks of a note are close together.
 const MORE_CHUNKS: usize = 4;

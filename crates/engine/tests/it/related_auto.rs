@@ -98,7 +98,7 @@ fn folder_without_a_note_is_a_parent_for_siblings_only() {
 fn note_of_a_folder_further_up_comes_first_only_if_it_is_linked() {
     let of = |readme: &str, focus: &str, relations| {
         let files = format!(
-            "=== README.md\n{readme}\n=== a/one.md\nOne\n=== a/two.md\nTwo\n=== b/README.md\nB\n=== b/c/deep.md\nDeep\n=== b/own.md\nOwn\n"
+            "=== README.md\n{readme}\n=== a/one.md\nOne\n=== a/two.md\nTwo\n=== b/index.md\nB\n=== b/c/deep.md\nDeep\n=== b/own.md\nOwn\n"
         );
         let request = RelatedRequest { relations: Some(relations), ..around(focus) };
         found(&Vault::new(&files).engine.related(&request).unwrap())
@@ -108,15 +108,15 @@ fn note_of_a_folder_further_up_comes_first_only_if_it_is_linked() {
     assert_eq!(of_auto("Contents", "a/one"), [sibling, "Parent README"]);
     assert_eq!(of_auto("See [[a/one]]", "a/one"), ["Parent README", sibling]);
     assert_eq!(of("Contents", "a/one", RelationSet::Structure)[0], "Parent README");
-    assert_eq!(of_auto("Contents", "b/own")[0], "Parent b/README", "the note of its own folder");
+    assert_eq!(of_auto("Contents", "b/own")[0], "Parent b/index", "the note of its own folder");
     assert_eq!(
-        of_auto("Contents", "b/README").last().unwrap(),
+        of_auto("Contents", "b/index").last().unwrap(),
         "Parent README",
         "the note of the root is above everything"
     );
     assert_eq!(
         of_auto("Contents", "b/c/deep"),
-        ["Parent b/README", "NoteInContextualPath README"],
+        ["Parent b/index", "NoteInContextualPath README"],
         "nothing else is near"
     );
 }
@@ -139,8 +139,9 @@ fn crowded_folder_is_not_read_as_a_parent() {
     assert_eq!(of("notes/n0")[..3], near(&[1, 2, 3]));
     let vault = Vault::with_vectors(&files);
     let similar = found(&vault.engine.related(&auto("notes/n30")).unwrap());
-    assert!(similar.iter().all(|line| line.starts_with("Similar ")), "{similar:?}");
-    assert_eq!(similar.len(), 20);
+    assert!(similar[..20].iter().all(|line| line.starts_with("Similar ")), "{similar:?}");
+    let rest = |line: &String| line.starts_with("SameFolder ");
+    assert!(similar[20..].iter().all(rest), "the nearest numbers close the list: {similar:?}");
 }
 
 #[test]
@@ -172,25 +173,32 @@ fn topics_of_very_many_notes_and_files_outside_the_vault_relate_no_notes() {
     };
     let files: String = (0..24)
         .map(|n| {
-            let rare = of_range(0..7, n, "[[rare]]");
-            let outside = of_range(0..8, n, "[license](../../LICENSE.md)");
-            let inside = of_range(8..16, n, "[notice](../NOTICE.md)");
-            format!("=== n{n}/x.md\n[[common]] {rare} {outside} {inside}\n")
+            let rare = of_range(0..7, n, "[[rare|-]]");
+            let outside = of_range(0..8, n, "[-](../../LICENSE.md)");
+            let inside = of_range(8..16, n, "[-](../NOTICE.md)");
+            format!("=== n{n}/x{n}.md\n[[common|-]] {rare} {outside} {inside}\n")
         })
         .collect();
     let vault = Vault::new(&files);
-    let of = |focus: &str| found(&vault.engine.related(&auto(focus)).unwrap());
-    let sharing = |others: &[usize], topic: &str| {
-        others.iter().map(|n| format!("TopicSibling n{n}/x [{topic}]")).collect::<Vec<_>>()
+    let of = |focus: &str| {
+        let answer = vault.engine.related(&auto(focus)).unwrap();
+        let view = answer.view();
+        let line = |note: &weft_engine::doughnut::NoteView<'_>| {
+            note.topic.as_ref().map(|topic| format!("{} [{}]", note.link.uri, topic.uri))
+        };
+        view.related_notes.iter().filter_map(line).collect::<Vec<_>>()
     };
-    assert_eq!(of("n0/x"), sharing(&[1, 2, 3, 4, 5, 6], "rare"));
-    assert!(of("n7/x").is_empty(), "24 notes share `common`, `../LICENSE` is outside");
+    let sharing = |others: &[usize], topic: &str| {
+        others.iter().map(|n| format!("n{n}/x{n} [{topic}]")).collect::<Vec<_>>()
+    };
+    assert_eq!(of("n0/x0"), sharing(&[1, 2, 3, 4, 5, 6], "rare"));
+    assert!(of("n7/x7").is_empty(), "24 notes share `common`, `../LICENSE` is outside");
     assert_eq!(
-        of("n8/x"),
+        of("n8/x8"),
         sharing(&[10, 11, 12, 13, 14, 15, 9], "NOTICE"),
         "a missing file of the vault is a topic"
     );
-    assert!(of("n20/x").is_empty());
+    assert!(of("n20/x20").is_empty());
 }
 
 #[test]
@@ -237,6 +245,88 @@ fn similar_notes_close_the_list() {
     let filter = Filter { paths: vec!["b".into()], ..Filter::default() };
     let filtered = vault.engine.related(&RelatedRequest { filter, ..auto("a/one") }).unwrap();
     assert_eq!(self::found(&filtered).len(), 1);
+}
+
+#[test]
+fn without_vectors_similar_words_find_similar_notes() {
+    let vault = Vault::new(&format!(
+        "=== a/heron.md\nA heron stands in the reeds of the marsh and waits for frogs.\n\
+         === b/egret.md\nAn egret waits in the reeds for frogs, as a heron does.\n\
+         === c/marsh.md\nThe marsh has reeds, and water all year.\n\
+         {}",
+        (0..9)
+            .map(|n| format!("=== d/n{n}.md\nTimber number {n}, sawn and dried\n"))
+            .collect::<String>()
+    ));
+    let answer = vault.engine.related(&auto("a/heron")).unwrap();
+    let similarities: Vec<(String, f64)> = answer
+        .view()
+        .related_notes
+        .iter()
+        .map(|note| (note.link.uri.to_owned(), note.similarity.expect("similar")))
+        .collect();
+    let uris: Vec<&str> = similarities.iter().map(|(uri, _)| uri.as_str()).collect();
+    assert_eq!(uris, ["b/egret", "c/marsh"], "no word is shared with the others");
+    let [(_, first), (_, second)] = similarities[..] else { panic!("two notes") };
+    assert!(first > second && first < 1.0 && second > 0.1, "{similarities:?}");
+}
+
+/// Returns twenty notes about herons, and sixty about bread, which fill the lists of similar notes.
+fn herons_and_bread() -> String {
+    let herons = (0..20).map(|n| format!("=== {n}/near.md\nHeron, reeds and frogs\n"));
+    let bread = (0..60).map(|n| format!("=== b{n}/other.md\nBread\n"));
+    herons.chain(bread).collect()
+}
+
+#[test]
+fn siblings_without_anything_in_common_are_left_out() {
+    let vault = Vault::new(&format!(
+        "=== f/heron.md\nHeron, reeds, frogs, marsh [[f/linked]]\n\
+         === f/egret.md\nHeron, reeds, frogs, marsh\n\
+         === f/linked.md\nSawn timber\n\
+         === f/planks.md\nPlaned timber\n\
+         {}",
+        herons_and_bread()
+    ));
+    let of = |focus: &str| found(&vault.engine.related(&auto(focus)).unwrap());
+    let heron = of("f/heron");
+    assert_eq!(heron[..2], ["Linked f/linked", "PriorSibling f/egret [folder]"]);
+    assert!(!heron.iter().any(|line| line.contains("f/planks")), "{heron:?}");
+    let planks = of("f/planks");
+    assert!(
+        planks.contains(&"PriorSibling f/heron [folder]".to_owned()),
+        "fewer than fifteen notes are similar, so that none is far: {planks:?}"
+    );
+}
+
+#[test]
+fn numbered_notes_are_siblings_whatever_they_contain() {
+    let vault = Vault::new(&format!(
+        "=== f/day 1.md\nBread\n=== f/day 2.md\nHeron, reeds, frogs, marsh\n=== f/note.md\nBread\n\
+         === g/10 end.md\nHeron, reeds, frogs, marsh\n=== g/2 begin.md\nBread\n=== g/2026 plan.md\nBread\n\
+         === h/x.md\n---\norder: 1\n---\nHeron, reeds, frogs, marsh\n=== h/y.md\n---\norder: 2\n---\nBread\n=== h/z.md\nBread\n\
+         {}",
+        herons_and_bread()
+    ));
+    let siblings = |focus: &str| {
+        let mut lines = found(&vault.engine.related(&auto(focus)).unwrap());
+        lines.retain(|line| line.contains("Sibling "));
+        lines
+    };
+    assert_eq!(siblings("f/day 2"), ["PriorSibling f/day 1 [folder]"]);
+    assert_eq!(siblings("g/10 end"), ["PriorSibling g/2 begin [folder]"]);
+    assert_eq!(siblings("h/x"), ["YoungerSibling h/y [folder]"]);
+}
+
+#[test]
+fn linked_hubs_come_last() {
+    let linking = (0..40).map(|n| format!("=== {n}/x.md\n[[hub|-]]\n"));
+    let vault = Vault::new(&format!(
+        "=== hub.md\nH\n=== a/one.md\n[[hub|-]] [[b/two|-]]\n=== b/two.md\nT\n{}",
+        linking.collect::<String>()
+    ));
+    let found = found(&vault.engine.related(&auto("a/one")).unwrap());
+    assert_eq!((found[0].as_str(), found.last().unwrap().as_str()), ("Linked b/two", "Linked hub"));
 }
 
 #[test]

@@ -55,5 +55,5 @@ pub use relation::{Priority, Relation};
 pub use request::{Budget, DoughnutError, Options, Request, Resume};
 pub use run::doughnut;
 pub use strategies::{Finder, FocusList, Members, ReasonedMembers, STRATEGIES, Strategy};
-pub use surroundings::{FolderSiblings, Reason, Relations, Surroundings};
+pub use surroundings::{FolderSiblings, LeftOut, Reason, Relations, Surroundings};
 pub use view::{FocusView, LinkView, NoteView, SkippedView, View};

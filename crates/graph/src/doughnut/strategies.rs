@@ -9,7 +9,11 @@ use super::relation::{
     Relation,
 };
 use super::request::Request;
-use super::surroundings::{FolderSiblings, Reason, Surroundings};
+use super::surroundings::{
+    FolderSiblings,
+    LeftOut::{self, Far, LessThanSimilar, Unconnected},
+    Reason, Surroundings,
+};
 use crate::NoteGraph;
 
 /// Notes found from one source, best first.
@@ -75,6 +79,8 @@ pub struct Strategy {
     pub related: Finder,
     /// True if notes with almost no text come after the others. Not for a relation that fills a list, which keeps its order.
     pub stubs_last: bool,
+    /// Notes that are left out with [`Relations::Auto`](super::Relations::Auto).
+    pub left_out: LeftOut,
     /// Identifies the list that a source finds, apart from the source itself, if several sources find the same list.
     pub list: SharedListKey,
 }
@@ -93,12 +99,18 @@ pub const STRATEGIES: &[Strategy] = &[
     row(Relation::Child, P2, Relation::Focus, children).fills(FocusList::Children),
     row(Relation::PriorSibling, P2, Relation::Focus, prior_siblings)
         .fills(FocusList::PriorSiblings)
+        .without(Far)
         .wanted(|request| request.folder_siblings().is_none()),
-    found_around(Relation::PriorSibling, P2, before_in_folder).fills(FocusList::PriorSiblings),
+    found_around(Relation::PriorSibling, P2, before_in_folder)
+        .fills(FocusList::PriorSiblings)
+        .without(Far),
     row(Relation::YoungerSibling, P2, Relation::Focus, younger_siblings)
         .fills(FocusList::YoungerSiblings)
+        .without(Far)
         .wanted(|request| request.folder_siblings().is_none()),
-    found_around(Relation::YoungerSibling, P2, after_in_folder).fills(FocusList::YoungerSiblings),
+    found_around(Relation::YoungerSibling, P2, after_in_folder)
+        .fills(FocusList::YoungerSiblings)
+        .without(Far),
     row(Relation::ReferringNote, P2, Relation::Focus, referrings).fills(FocusList::Referrings),
     row(Relation::ReferringNote, P2, Relation::Focus, linking)
         .fills(FocusList::Referrings)
@@ -111,18 +123,20 @@ pub const STRATEGIES: &[Strategy] = &[
         .wanted(|request| request.is_auto()),
     row(Relation::ReifiedChildObject, P3, Relation::Child, object),
     row(Relation::ParentSibling, P3, Relation::Focus, parent_siblings)
+        .without(Unconnected)
         .wanted(|request| !request.has_assumed_parent()),
     row(Relation::ObjectParentSibling, P3, Relation::Focus, object_parent_siblings),
     row(Relation::ReferringSubject, P3, Relation::ReferringNote, parent),
     row(Relation::SiblingOfTarget, P3, Relation::Focus, siblings_of_target)
         .wanted(|request| request.options.sibling_of_target),
-    found_around(Relation::TopicSibling, P3, topic_siblings).stubs_last(),
+    found_around(Relation::TopicSibling, P3, topic_siblings).without(Far).stubs_last(),
     row(Relation::ParentSiblingChild, P4, Relation::ParentSibling, children),
     row(Relation::ObjectParentSiblingChild, P4, Relation::ObjectParentSibling, children),
     row(Relation::NoteInReferringContextualPath, P4, Relation::ReferringNote, ancestors),
     row(Relation::ReferringCousin, P4, Relation::ReferringNote, other_siblings).shared(parent_of),
     found_around(Relation::Similar, P5, similar).stubs_last(),
-    found_around(Relation::SameFolder, P6, same_folder).stubs_last(),
+    found_around(Relation::SameFolder, P6, same_folder).without(LessThanSimilar).stubs_last(),
+    found_around(Relation::Linked, P6, linked_hubs).stubs_last(),
     row(Relation::Parent, P6, Relation::Focus, parent)
         .wanted(|request| request.has_assumed_parent()),
     row(Relation::NoteInContextualPath, P6, Relation::Focus, ancestors)
@@ -143,6 +157,7 @@ const fn row(
         wanted: |_| true,
         related: Finder::Graph(related),
         stubs_last: false,
+        left_out: LeftOut::Nothing,
         list: |_, _| None,
     }
 }
@@ -161,6 +176,7 @@ const fn found_around(
         wanted: |request| request.is_auto(),
         related: Finder::Surroundings(related),
         stubs_last: false,
+        left_out: LeftOut::Nothing,
         list: |_, _| None,
     }
 }
@@ -173,15 +189,23 @@ impl Strategy {
         surroundings: Option<&'g dyn Surroundings>,
         source: NoteId,
     ) -> ReasonedMembers<'g> {
-        let members = self.related.members(graph, surroundings, source);
-        match surroundings {
-            Some(surroundings) if self.stubs_last => stubs_last(members, surroundings),
-            Some(_) | None => members,
+        let mut members = self.related.members(graph, surroundings, source);
+        let Some(surroundings) = surroundings else { return members };
+        if self.left_out != LeftOut::Nothing {
+            let beside =
+                if self.relation == Relation::ParentSibling { graph.parent(source) } else { None };
+            let peer = beside.unwrap_or(source);
+            members = without(members, self.left_out, peer, surroundings);
         }
+        if self.stubs_last { stubs_last(members, surroundings) } else { members }
     }
 
     const fn stubs_last(self) -> Self {
         Self { stubs_last: true, ..self }
+    }
+
+    const fn without(self, left_out: LeftOut) -> Self {
+        Self { left_out, ..self }
     }
 
     const fn fills(self, list: FocusList) -> Self {
@@ -195,6 +219,22 @@ impl Strategy {
     const fn shared(self, list: SharedListKey) -> Self {
         Self { list, ..self }
     }
+}
+
+/// Maximum number of consecutive notes that are left out before the rest of a list is, so that a hub costs what is read of it.
+const MAX_LEFT_OUT: usize = 1000;
+
+/// Leaves notes out of `members`.
+fn without<'s>(
+    mut members: ReasonedMembers<'s>,
+    left_out: LeftOut,
+    peer: NoteId,
+    surroundings: &'s dyn Surroundings,
+) -> ReasonedMembers<'s> {
+    Box::new(std::iter::from_fn(move || {
+        let mut next = members.by_ref().take(MAX_LEFT_OUT);
+        next.find(|(note, _)| !left_out.contains(*note, peer, surroundings))
+    }))
 }
 
 /// Maximum number of stubs that wait for other notes, so that a hub of stubs costs what is read of it.
@@ -291,9 +331,14 @@ fn linked_from(graph: &NoteGraph, note: NoteId) -> Members<'_> {
     Box::new(sorted.into_iter())
 }
 
-/// Returns the notes that the focus note links to.
+/// Returns the notes that the focus note links to, except hubs.
 fn linked(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
     Box::new(surroundings.linked().iter().map(|note| (*note, None)))
+}
+
+/// Returns the hubs that the focus note links to.
+fn linked_hubs(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
+    Box::new(surroundings.linked_hubs().iter().map(|note| (*note, None)))
 }
 
 fn before_in_folder(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
@@ -318,10 +363,10 @@ fn similar(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
     Box::new(similar.map(|(note, similarity)| (*note, Some(Reason::Similarity(*similarity)))))
 }
 
-/// Returns the notes nearest in the folder, unless similar notes are known: those say more.
+/// Returns the notes nearest in the folder.
 fn same_folder(surroundings: &dyn Surroundings) -> ReasonedMembers<'_> {
-    let near = if surroundings.similar().is_empty() { surroundings.same_folder() } else { &[] };
-    Box::new(near.iter().map(|note| (*note, Some(Reason::Folder))))
+    let near = surroundings.same_folder().iter();
+    Box::new(near.map(|note| (*note, Some(Reason::Folder))))
 }
 
 fn ancestors(graph: &NoteGraph, note: NoteId) -> Members<'_> {

@@ -15,8 +15,10 @@ pub enum Relations<'a> {
 ///
 /// The run reads each list when a relation first needs it, so an implementation can compute them lazily. All lists must stay the same during a run and exclude placeholders.
 pub trait Surroundings {
-    /// Returns the notes that the focus note links to: typed links first, then in the order of its text.
+    /// Returns the notes that the focus note links to, except hubs: typed links first, then in the order of its text.
     fn linked(&self) -> &[NoteId];
+    /// Returns the hubs that the focus note links to, in the same order. They come after all other notes.
+    fn linked_hubs(&self) -> &[NoteId];
     /// Returns the notes around it in its folder, if its place is a folder without a note of its own. They replace the siblings of the graph.
     fn folder_siblings(&self) -> Option<FolderSiblings<'_>>;
     /// Returns true if its parent is only assumed: the note of the vault's root, or of a folder further up because those between have no note of their own, without a link between the two. It and the notes above it come after all others then, and its siblings relate to nothing.
@@ -27,6 +29,10 @@ pub trait Surroundings {
     fn similar(&self) -> &[(NoteId, f64)];
     /// Returns the notes nearest in its folder, nearest first, for a folder too large for [`folder_siblings`](Self::folder_siblings).
     fn same_folder(&self) -> &[NoteId];
+    /// Returns true if a note is linked with the focus note, or numbered like `peer`.
+    fn is_connected(&self, note: NoteId, peer: NoteId) -> bool;
+    /// Returns true if the text of a note is one of the nearest, or too few texts are similar at all for that to say anything.
+    fn is_near_by_text(&self, note: NoteId) -> bool;
     /// Returns true if a note has almost no text of its own, so that it comes after the others of its relation.
     fn is_stub(&self, note: NoteId) -> bool;
 }
@@ -49,4 +55,38 @@ pub enum Reason {
     Topic(NoteId),
     /// Its text is similar to this degree, in `0.0..=1.0`.
     Similarity(f64),
+}
+
+/// Notes that a relation leaves out because nothing but their place or a topic relates them to the focus note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// It leaves out none.
+    Nothing,
+    /// It leaves out notes that are neither connected nor near by their texts.
+    Far,
+    /// It leaves out notes that are not connected. If their texts are similar, another relation finds them.
+    Unconnected,
+    /// It leaves out notes that are not connected if similar notes are known, which say more.
+    LessThanSimilar,
+}
+
+impl LeftOut {
+    /// Returns true if `note` is left out; `peer` is the note that it is a sibling of.
+    pub(super) fn contains(
+        self,
+        note: NoteId,
+        peer: NoteId,
+        surroundings: &dyn Surroundings,
+    ) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Far => {
+                !surroundings.is_near_by_text(note) && !surroundings.is_connected(note, peer)
+            }
+            Self::Unconnected => !surroundings.is_connected(note, peer),
+            Self::LessThanSimilar => {
+                !surroundings.similar().is_empty() && !surroundings.is_connected(note, peer)
+            }
+        }
+    }
 }

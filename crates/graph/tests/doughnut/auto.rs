@@ -143,18 +143,20 @@ fn folder_siblings_replace_those_of_the_graph_and_fill_the_lists() {
 }
 
 #[test]
-fn large_folder_counts_only_without_similar_notes() {
+fn similar_notes_replace_unconnected_notes_of_a_large_folder() {
     let notebook = flat();
     let lists = |similar: &[(&str, f64)]| {
         let similar = similar.iter().map(|(uri, score)| (notebook.find(uri), *score)).collect();
         let same_folder = vec![notebook.find("sedge"), notebook.find("rush")];
-        let around = ModelSurroundings { similar, same_folder, ..ModelSurroundings::default() };
+        let unconnected = vec![notebook.find("rush")];
+        let around =
+            ModelSurroundings { similar, same_folder, unconnected, ..ModelSurroundings::default() };
         FixedSurroundings::of(&notebook, &around)
     };
     let with =
         |near: &FixedSurroundings| around(&notebook, "peat").surroundings(near).run().related;
     assert_eq!(with(&lists(&[])), ["SameFolder sedge", "SameFolder rush"]);
-    assert_eq!(with(&lists(&[("moss", 0.5)])), ["Similar moss"]);
+    assert_eq!(with(&lists(&[("moss", 0.5)])), ["Similar moss", "SameFolder sedge"]);
 }
 
 #[test]

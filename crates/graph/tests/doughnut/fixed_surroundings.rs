@@ -9,11 +9,14 @@ use weft_testkit::doughnut_model::ModelSurroundings;
 #[derive(Default)]
 pub(crate) struct FixedSurroundings {
     pub(crate) linked: Vec<NoteId>,
+    pub(crate) linked_hubs: Vec<NoteId>,
     pub(crate) folder: Option<(Vec<NoteId>, Vec<NoteId>)>,
     pub(crate) has_assumed_parent: bool,
     pub(crate) topic_siblings: Vec<(NoteId, NoteId)>,
     pub(crate) similar: Vec<(NoteId, f64)>,
     pub(crate) same_folder: Vec<NoteId>,
+    pub(crate) unconnected: Vec<NoteId>,
+    pub(crate) far_by_text: Vec<NoteId>,
     pub(crate) stubs: Vec<NoteId>,
 }
 
@@ -22,16 +25,20 @@ impl FixedSurroundings {
     pub(crate) fn of(notebook: &Notebook, around: &ModelSurroundings) -> Self {
         let ModelSurroundings {
             linked,
+            linked_hubs,
             folder,
             has_assumed_parent,
             topic_siblings,
             similar,
             same_folder,
+            unconnected,
+            far_by_text,
             stubs,
         } = around;
         let ids = |list: &[usize]| list.iter().map(|at| notebook.id(*at)).collect::<Vec<_>>();
         Self {
             linked: ids(linked),
+            linked_hubs: ids(linked_hubs),
             folder: folder.as_ref().map(|(before, after)| (ids(before), ids(after))),
             has_assumed_parent: *has_assumed_parent,
             topic_siblings: topic_siblings
@@ -40,6 +47,8 @@ impl FixedSurroundings {
                 .collect(),
             similar: similar.iter().map(|(note, score)| (notebook.id(*note), *score)).collect(),
             same_folder: ids(same_folder),
+            unconnected: ids(unconnected),
+            far_by_text: ids(far_by_text),
             stubs: ids(stubs),
         }
     }
@@ -48,6 +57,10 @@ impl FixedSurroundings {
 impl Surroundings for FixedSurroundings {
     fn linked(&self) -> &[NoteId] {
         &self.linked
+    }
+
+    fn linked_hubs(&self) -> &[NoteId] {
+        &self.linked_hubs
     }
 
     fn folder_siblings(&self) -> Option<FolderSiblings<'_>> {
@@ -69,6 +82,14 @@ impl Surroundings for FixedSurroundings {
 
     fn same_folder(&self) -> &[NoteId] {
         &self.same_folder
+    }
+
+    fn is_connected(&self, note: NoteId, _: NoteId) -> bool {
+        !self.unconnected.contains(&note)
+    }
+
+    fn is_near_by_text(&self, note: NoteId) -> bool {
+        !self.far_by_text.contains(&note)
     }
 
     fn is_stub(&self, note: NoteId) -> bool {

@@ -80,17 +80,21 @@ fn surroundings(random: &mut Random, n_notes: usize, focus: usize) -> ModelSurro
         let mut seen = vec![false; n_notes];
         list.into_iter().filter(|at| !std::mem::replace(&mut seen[*at], true)).collect::<Vec<_>>()
     };
-    let [linked, topics, similar, same_folder, stubs] = [(); 5].map(|()| distinct(some(5)));
+    let [linked, linked_hubs, topics, similar, same_folder, unconnected, far_by_text, stubs] =
+        [(); 8].map(|()| distinct(some(5)));
     let folder = distinct(some(6));
     let folder: Vec<usize> = folder.into_iter().filter(|at| *at != focus).collect();
     let (before, after) = folder.split_at(folder.len() / 2);
     ModelSurroundings {
         linked,
+        linked_hubs,
         folder: folder.len().is_multiple_of(2).then(|| (before.to_vec(), after.to_vec())),
         has_assumed_parent: same_folder.len().is_multiple_of(2),
         topic_siblings: topics.into_iter().map(|at| (at, (at + 1) % n_notes)).collect(),
         similar: similar.into_iter().map(|at| (at, 1.0 / (at + 2) as f64)).collect(),
         same_folder,
+        unconnected,
+        far_by_text,
         stubs,
     }
 }

@@ -156,6 +156,12 @@ impl KeywordReader {
         Ok(())
     }
 
+    /// Returns true if the words are in memory; those of a past generation are not.
+    #[must_use]
+    pub fn is_loaded(&self) -> bool {
+        !self.0.is_unloaded
+    }
+
     /// Returns the generation of the commit; 0 for an index without a commit.
     #[must_use]
     pub fn generation(&self) -> u64 {

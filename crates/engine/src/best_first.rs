@@ -6,7 +6,7 @@ use weft_model::{NoteId, first_n};
 /// Returns the first `n` of `items`, best score first, ties by the uri of the note, then by `T`. `O(items + n log n)`.
 ///
 /// Ids depend on the history of the index, so they never decide. Finding a uri takes longer than comparing scores: uris are read only of items whose score is among the first `n`.
-pub(super) fn best_first<T: Ord>(
+pub(crate) fn best_first<T: Ord>(
     graph: &NoteGraph,
     mut items: Vec<(f64, NoteId, T)>,
     n: usize,
