@@ -16,7 +16,7 @@ use weft_daemon::Reloaded;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchRequest, StatusRequest, WatchQueryRequest};
-use weft_tests::{Failure, TestDaemon, example};
+use weft_tests::{Failure, TestDaemon, example, is_skipped_over};
 
 use crate::served;
 use crate::web_page::ask;
@@ -139,6 +139,38 @@ fn watch_request(secret: &str) -> Result<Request<WatchQueryRequest>, Failure> {
 /// Returns true if a stream is open and silent for a while.
 async fn is_open<T>(stream: &mut Streaming<T>) -> bool {
     tokio::time::timeout(Duration::from_millis(200), stream.message()).await.is_err()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_client_leaves_streams_to_others() -> Result<(), Failure> {
+    if is_skipped_over(1, "each node limits its own streams") {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let tokens = tokens(&folder)?;
+    let settings = [
+        ("embedding.model", "none"),
+        ("access.tokens", tokens.as_str()),
+        ("server.max_streams", "4"),
+    ];
+    let daemon = TestDaemon::start(&example(), &settings).await?;
+    served(&daemon.socket_channel().await?).await?;
+    let mut search = SearchServiceClient::new(daemon.channel().await?);
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        streams.push(search.watch_query(watch_request(READ)?).await?.into_inner());
+    }
+    // Over another connection, it is the same client.
+    let mut elsewhere = SearchServiceClient::new(daemon.channel().await?);
+    let refused = elsewhere.watch_query(watch_request(READ)?).await.expect_err("a quarter is left");
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    assert!(refused.message().contains("the limit for one client"), "{refused}");
+    let mut owner = search.watch_query(watch_request(WRITE)?).await?.into_inner();
+    assert!(owner.message().await?.is_some());
+    let refused = search.watch_query(watch_request(WRITE)?).await.expect_err("all are open");
+    assert!(refused.message().starts_with("4 streams"), "{refused}");
+    daemon.stop().await?;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,6 +20,7 @@ use crate::access::{
     AccessGrant, AccessRefusal, Credentials, Principal, RateLimiter, RequiredAccess,
     required_access,
 };
+use crate::fair_share::ClientName;
 use crate::metrics::Metrics;
 use crate::net::{ClientConnection, SURPLUS_TIME};
 use crate::peer::Peer;
@@ -49,11 +50,7 @@ impl AdmissionLayer {
         if required_access == RequiredAccess::Health {
             return Ok(principal);
         }
-        let caller = match (&principal, peer) {
-            (Principal::Loopback, Peer::Tcp { address, .. }) => address.ip().to_string(),
-            (_, _) => principal.name(),
-        };
-        match self.rate_limiter.take(&caller, Instant::now()) {
+        match self.rate_limiter.take(&client_name(&principal, peer), Instant::now()) {
             Ok(()) => Ok(principal),
             Err(wait) => Err(AccessRefusal::RateLimited(principal, wait)),
         }
@@ -115,10 +112,11 @@ where
                 let is_authenticated = principal != Principal::Probe;
                 let active = activity.map(|activity| activity.start_request(is_authenticated));
                 record.admitted(&principal, active);
+                let client = ClientName::new(&client_name(&principal, &peer));
                 let grant = AccessGrant::new(peer, request.headers(), required, credentials);
                 request.extensions_mut().insert(grant);
                 request.extensions_mut().insert(principal);
-                Box::pin(self.inner.call(request))
+                Box::pin(client.scope(self.inner.call(request)))
             }
             Err(refusal) => {
                 let response = refuse(&refusal, request.headers());
@@ -135,6 +133,14 @@ where
             Ok(response.map(|body| Body::new(RecordedBody::new(body, record))))
         };
         Box::pin(recorded.instrument(span))
+    }
+}
+
+/// Returns the name by which limits per client are counted.
+fn client_name(principal: &Principal, peer: &Peer) -> String {
+    match (principal, peer) {
+        (Principal::Loopback, Peer::Tcp { address, .. }) => address.ip().to_string(),
+        (_, _) => principal.name(),
     }
 }
 

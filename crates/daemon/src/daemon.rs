@@ -16,6 +16,7 @@ use crate::config::{
     Config, ConfigError, Problem, RELOADABLE, ServerSettings, SettingOrigin, Sources,
     refusal_to_open,
 };
+use crate::fair_share::ForClient;
 use crate::metrics::{ConnectionCounts, Metrics};
 use crate::net::{ConnectionLimits, ConnectionTable, Listeners, Socket, SocketListener, nearby};
 use crate::open_error::OpenVaultsError;
@@ -452,13 +453,12 @@ impl Daemon {
             }
         };
         let (ending, mut ended) = watch::channel(false);
-        let tools = weft_mcp::Server::new(services.routes());
+        let of_services = services.routes();
+        let tools = move || weft_mcp::Server::new(ForClient::current(of_services.clone()));
         let mcp = weft_mcp::HttpServer::new(tools.clone(), max_request_bytes);
-        let mcp_write = config
-            .settings
-            .access
-            .mcp_write
-            .then(|| weft_mcp::HttpServer::new(tools.with_writing(true), max_request_bytes));
+        let mcp_write = config.settings.access.mcp_write.then(|| {
+            weft_mcp::HttpServer::new(move || tools().with_writing(true), max_request_bytes)
+        });
         // Browsers and agents use HTTP/1.1 without TLS.
         let router = Server::builder()
             .accept_http1(true)

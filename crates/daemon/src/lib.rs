@@ -10,6 +10,7 @@ mod cluster_node;
 pub mod config;
 mod convert;
 mod daemon;
+mod fair_share;
 mod grpc_code;
 mod metrics;
 mod net;

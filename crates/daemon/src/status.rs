@@ -15,6 +15,7 @@ use weft_indexer::{FilePositionError, IndexError, WriteError};
 use weft_model::TextHash;
 
 use crate::access::AccessRefusal;
+use crate::fair_share::NoPlace;
 use crate::grpc_code::code_name;
 use crate::net::SURPLUS_TIME;
 use crate::vaults::EarlierError;
@@ -397,24 +398,30 @@ pub(crate) fn of_refusal(refusal: &AccessRefusal) -> Status {
 }
 
 /// Builds the status for a full request queue.
-pub(crate) fn queue_full(max_queued_requests: usize) -> Status {
-    let text = format!("{max_queued_requests} requests are queued already; try again later");
-    with_reason(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
+pub(crate) fn queue_full(max_queued_requests: usize, error: NoPlace) -> Status {
+    let taken = taken(error, max_queued_requests, "requests", "are queued already");
+    with_reason(Code::ResourceExhausted, "TOO_MANY_WAITING", taken + "; try again later")
 }
 
 /// Builds the status for a full queue of changes.
-pub(crate) fn write_queue_full(max_queued_requests: usize) -> Status {
-    let text =
-        format!("{max_queued_requests} changes wait for the writer already; try again later");
-    with_reason(Code::ResourceExhausted, "TOO_MANY_WAITING", text)
+pub(crate) fn write_queue_full(max_queued: usize, error: NoPlace) -> Status {
+    let taken = taken(error, max_queued, "changes", "wait for the writer already");
+    with_reason(Code::ResourceExhausted, "TOO_MANY_WAITING", taken + "; try again later")
 }
 
 /// Builds the status for too many open streams.
-pub(crate) fn too_many_streams(max_streams: usize) -> Status {
-    let text = format!(
-        "{max_streams} streams and waiting requests are open already; close some, or raise server.max_streams"
-    );
+pub(crate) fn too_many_streams(max_streams: usize, error: NoPlace) -> Status {
+    let taken = taken(error, max_streams, "streams and waiting requests", "are open already");
+    let text = taken + "; close some, or raise server.max_streams";
     with_reason(Code::ResourceExhausted, "TOO_MANY_STREAMS", text)
+}
+
+/// States that the places for `what` are taken: all of them, or those that one client can have.
+fn taken(error: NoPlace, max: usize, what: &str, state: &str) -> String {
+    match error.own_limit {
+        None => format!("{max} {what} {state}"),
+        Some(n) => format!("{n} {what} of this client {state}, which is the limit for one client"),
+    }
 }
 
 /// Builds the status for a generation that was not reached before the deadline.

@@ -23,11 +23,14 @@ pub const WRITE_PATH: &str = "/mcp/write";
 pub struct HttpServer(StreamableHttpService<Server, NeverSessionManager>);
 
 impl HttpServer {
-    /// Creates an endpoint with the tools of `server`; requests of more than `max_request_bytes` are refused.
+    /// Creates an endpoint with the tools of the servers that `server` creates, one for each request; requests of more than `max_request_bytes` are refused.
     ///
     /// The caller must check the host and origin of requests.
     #[must_use]
-    pub fn new(server: Server, max_request_bytes: usize) -> Self {
+    pub fn new(
+        server: impl Fn() -> Server + Send + Sync + 'static,
+        max_request_bytes: usize,
+    ) -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -35,7 +38,7 @@ impl HttpServer {
             .disable_allowed_hosts()
             .disable_allowed_origins();
         let sessions = Arc::new(NeverSessionManager::default());
-        Self(StreamableHttpService::new(move || Ok(server.clone()), sessions, config))
+        Self(StreamableHttpService::new(move || Ok(server()), sessions, config))
     }
 
     /// Handles one request.

@@ -12,6 +12,7 @@ use weft_proto::noteweft::v1::admin_service_server::AdminService;
 
 use super::streams::IndexStream;
 use super::{MessageStream, Services, blocking, messages_of};
+use crate::fair_share;
 use crate::{convert, status};
 
 /// Interval between progress messages.
@@ -86,7 +87,7 @@ impl AdminService for Services {
         let vaults = self.vaults()?;
         let (progress, messages) = mpsc::channel(4);
         let services = self.clone();
-        tokio::spawn(async move {
+        fair_share::spawn(async move {
             let rescan = Rescan { full, compact, choose_model };
             let work = services.run_on_writer(move |vaults| vaults.indexer().rescan(rescan));
             tokio::pin!(work);

@@ -11,6 +11,7 @@ use weft_proto::noteweft::v1::context_service_server::ContextService;
 use super::Services;
 use super::requested_state::HasRequestedState as _;
 use crate::convert;
+use crate::fair_share;
 
 #[tonic::async_trait]
 impl ContextService for Services {
@@ -46,7 +47,7 @@ impl ContextService for Services {
         // The channel is unbounded, so that a slow client does not hold a worker: a context is no longer than its budget.
         let (sender, messages) = mpsc::unbounded_channel();
         let services = self.clone();
-        tokio::spawn(async move {
+        fair_share::spawn(async move {
             let parts = sender.clone();
             let work = services.compute_with_warnings(deadline, state, move |engine| {
                 engine.stream_context(&parsed, |piece, generation| {

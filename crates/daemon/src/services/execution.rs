@@ -20,6 +20,7 @@ use weft_model::Stop;
 
 use super::Services;
 use super::requested_state::{HasRequestedState, RequestedState};
+use crate::fair_share::Place;
 use crate::status::{self, RequestError};
 
 /// An answer that carries warnings.
@@ -197,8 +198,8 @@ impl Services {
     }
 
     /// Acquires a permit for a stream or a long wait; fails if none is free.
-    pub(super) fn acquire_stream(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Status> {
-        let streams = Arc::clone(&self.0.streams);
-        streams.try_acquire_owned().map_err(|_| status::too_many_streams(self.0.limits.max_streams))
+    pub(super) fn acquire_stream(&self) -> Result<Place, Status> {
+        let place = self.0.streams.take();
+        place.map_err(|error| status::too_many_streams(self.0.limits.max_streams, error))
     }
 }

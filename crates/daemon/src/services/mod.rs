@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tonic::Status;
 use tonic::codec::CompressionEncoding;
 use tonic::metadata::MetadataMap;
@@ -36,6 +36,7 @@ use self::requested_state::RequestedState;
 use crate::access::Credentials;
 use crate::cluster_node::NodeHealth;
 use crate::config::ServerSettings;
+use crate::fair_share::{PlacePool, Workers};
 use crate::metrics::QueueLoad;
 use crate::net::ConnectionTable;
 use crate::status::{self, RequestError};
@@ -96,11 +97,11 @@ pub struct Services(Arc<ServicesInner>);
 struct ServicesInner {
     vaults: Mutex<Option<Arc<Vaults>>>,
     limits: ServiceLimits,
-    queue_slots: Arc<Semaphore>,
-    workers: Arc<Semaphore>,
+    queue_slots: Arc<PlacePool>,
+    workers: Arc<Workers>,
     /// Permits for changes that wait for the writer; they are separate, so that changes never take workers from requests.
-    write_slots: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
+    write_slots: Arc<PlacePool>,
+    streams: Arc<PlacePool>,
     /// True when the daemon begins to stop.
     stopping: watch::Sender<bool>,
     /// True if the first scan is running, so that notes may be missing from the index although their files exist.
@@ -126,12 +127,10 @@ impl Services {
         Self(Arc::new(ServicesInner {
             vaults: Mutex::new(None),
             limits,
-            queue_slots: Arc::new(Semaphore::new(
-                workers.saturating_add(limits.max_queued_requests),
-            )),
-            workers: Arc::new(Semaphore::new(workers)),
-            write_slots: Arc::new(Semaphore::new(limits.max_queued_requests.max(1))),
-            streams: Arc::new(Semaphore::new(limits.max_streams)),
+            queue_slots: PlacePool::new(workers, limits.max_queued_requests),
+            workers: Workers::new(workers),
+            write_slots: PlacePool::new(0, limits.max_queued_requests.max(1)),
+            streams: PlacePool::new(0, limits.max_streams),
             stopping: watch::Sender::new(false),
             initial_scan: AtomicBool::new(false),
             server: OnceLock::new(),
@@ -222,10 +221,9 @@ impl Services {
     pub(crate) fn load(&self) -> QueueLoad {
         let ServicesInner { limits, queue_slots, workers, .. } = &*self.0;
         let n_workers = limits.workers.max(1);
-        let n_running = n_workers.saturating_sub(workers.available_permits());
-        let n_places = n_workers.saturating_add(limits.max_queued_requests);
-        let n_inside = n_places.saturating_sub(queue_slots.available_permits());
-        QueueLoad { n_running, n_queued: n_inside.saturating_sub(n_running), n_workers }
+        let n_running = n_workers.saturating_sub(workers.n_idle());
+        let n_queued = queue_slots.n_taken().saturating_sub(n_running);
+        QueueLoad { n_running, n_queued, n_workers }
     }
 
     /// Returns the status of the index, if it is open.
@@ -275,13 +273,12 @@ impl Services {
     ) -> Result<T, Status> {
         let vaults = self.vaults()?;
         let ServicesInner { limits, queue_slots, workers, .. } = &*self.0;
-        let place = Arc::clone(queue_slots)
-            .try_acquire_owned()
-            .map_err(|_| status::queue_full(limits.max_queued_requests))?;
-        let waiting = tokio::time::timeout_at(deadline.into(), Arc::clone(workers).acquire_owned());
+        let place = queue_slots.take();
+        let place = place.map_err(|error| status::queue_full(limits.max_queued_requests, error))?;
+        let waiting = tokio::time::timeout_at(deadline.into(), workers.acquire());
         let late = || status::of_engine(&EngineError::DeadlineExceeded);
         let waiting = waiting.instrument(tracing::info_span!("waiting"));
-        let worker = waiting.await.map_err(|_| late())?.map_err(|_| status::opening())?;
+        let worker = waiting.await.map_err(|_| late())?;
         let stop = Stop::at(deadline);
         let _gone = CancelOnDrop(stop.clone());
         let answer = blocking(move || {
@@ -304,9 +301,9 @@ impl Services {
     ) -> Result<T, Status> {
         let vaults = self.vaults()?;
         let ServicesInner { write_slots, limits, .. } = &*self.0;
-        let place = Arc::clone(write_slots).try_acquire_owned();
-        let place =
-            place.map_err(|_| status::write_queue_full(limits.max_queued_requests.max(1)))?;
+        let place = write_slots.take();
+        let max_queued = limits.max_queued_requests.max(1);
+        let place = place.map_err(|error| status::write_queue_full(max_queued, error))?;
         blocking(move || {
             let done = work(&vaults);
             drop(place);

@@ -10,6 +10,7 @@ use weft_proto::noteweft::v1 as wire;
 
 use super::requested_state::HasRequestedState as _;
 use super::{Services, blocking};
+use crate::fair_share;
 use crate::{convert, status};
 
 /// A stream of messages that follows the index.
@@ -78,7 +79,7 @@ impl Services {
         let place = self.acquire_stream()?;
         let (mut follower, stream) = self.follower()?;
         let services = self.clone();
-        tokio::spawn(async move {
+        fair_share::spawn(async move {
             let _place = place;
             let mut known = after;
             loop {
@@ -128,7 +129,7 @@ impl Services {
         let place = self.acquire_stream()?;
         let (mut follower, stream) = self.follower()?;
         let services = self.clone();
-        tokio::spawn(async move {
+        fair_share::spawn(async move {
             let _place = place;
             let mut before: Option<SearchAnswer> = None;
             loop {
