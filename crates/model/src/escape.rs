@@ -92,6 +92,24 @@ pub fn link_destination(uri: &str) -> String {
     out
 }
 
+/// Escapes the hidden controls of serialized JSON. They occur only inside strings, so a parser restores them.
+#[must_use]
+pub fn json(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden_control) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + "\\u202e".len());
+    for c in text.chars() {
+        if is_hidden_control(c) {
+            // Writing to a string cannot fail. No hidden control is beyond the basic plane.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
 /// Characters that [`xml`] must also escape in an attribute: quotes end it, parsers replace line breaks and tabs with spaces, and other hidden controls change how the line is shown.
 pub const XML_ATTRIBUTE: &[char] = &[
     '"', '\n', '\t', '\u{85}', '\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}',
@@ -155,6 +173,8 @@ mod tests {
             let attribute = xml(&text, XML_ATTRIBUTE);
             assert!(c.is_control() || !attribute.contains(is_hidden_control), "{c:?}");
             assert!(!link_destination(&text).contains(is_hidden_control), "{c:?}");
+            assert!(!json(&text).contains(is_hidden_control), "{c:?}");
+            assert!(!is_hidden_control(c) || u32::from(c) <= 0xffff, "{c:?}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use serde::Serialize;
 use tonic::{Response, Status};
 use weft_graph::walk::export::ExportFormat;
+use weft_model::escape;
 use weft_proto::noteweft::v1::{
     ConfirmDeletionsRequest, DiffRequest, ExportRequest, FacetsRequest, FlushRequest,
     GetNoteRequest, ListNotesRequest, ReindexRequest, ResolveLinkRequest, SearchMode,
@@ -381,7 +382,8 @@ fn check_format(format: Format, command: &Command) -> Result<(), Failure> {
 /// Serializes an answer as one line of JSON.
 pub(crate) fn json(answer: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(answer);
-    text.map(|text| text + "\n").map_err(|error| Failure::other(error.to_string()))
+    text.map(|text| escape::json(&text).into_owned() + "\n")
+        .map_err(|error| Failure::other(error.to_string()))
 }
 
 /// Writes text that accompanies an answer to standard error.
