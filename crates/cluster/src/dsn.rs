@@ -30,6 +30,9 @@ impl Dsn {
     /// Both forms of `libpq` are accepted: `key=value` pairs and a URL; `sslrootcert` names a file with the certificates to trust.
     /// Connections to other machines are encrypted and those to this one are not, unless the string sets `sslmode`; the certificate of the server is always verified.
     pub fn read(path: &Path) -> Result<Self, ClusterError> {
+        if path.to_str().is_some_and(is_connection_string) {
+            return Err(ClusterError::DsnAsPath);
+        }
         let text = std::fs::read_to_string(path)
             .map_err(|source| ClusterError::Read { path: path.to_owned(), source })?;
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -56,6 +59,16 @@ impl Dsn {
         }
         Some(Self { config, root_certificates })
     }
+}
+
+/// Returns true if text in place of a path is a connection string, valid or not: a URL, or pairs with a password or a host.
+fn is_connection_string(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_key = |key: &str| {
+        let mut after = lower.match_indices(key).map(|(at, _)| &lower[at + key.len()..]);
+        after.any(|rest| rest.trim_start().starts_with('='))
+    };
+    lower.contains("://") || is_key("password") || is_key("host")
 }
 
 impl fmt::Display for Dsn {
@@ -110,6 +123,23 @@ fn without_root_certificate(text: &str) -> (String, Option<PathBuf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connection_string_given_as_path_is_not_shown() {
+        for string in [
+            "postgresql://node:moss@db.example/notes",
+            "postgres://node:moss@db.example:wrong/notes",
+            "host=db.example user=node password=moss",
+            "host=db.example passwd=x password=moss",
+            // The settings put the folder of their file before a path.
+            "/etc/weft/host=db.example user=node PASSWORD = moss",
+        ] {
+            let error = Dsn::read(Path::new(string)).unwrap_err();
+            assert!(
+                matches!(error, ClusterError::DsnAsPath) && !error.to_string().contains("moss")
+            );
+        }
+    }
 
     #[test]
     fn connection_string_is_parsed_and_never_shown() {

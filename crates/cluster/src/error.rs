@@ -17,6 +17,11 @@ pub enum ClusterError {
         /// The cause.
         source: std::io::Error,
     },
+    /// A connection string is given as the path of the file that contains it. It is not shown, since it may contain a password.
+    #[error(
+        "this is a connection string, where the path of a file with it is expected: write it into a file that only you can read, and give the path of the file"
+    )]
+    DsnAsPath,
     /// The connection string is invalid. Its parts are not shown, since they may be secret.
     #[error(
         "{} is not a connection string of PostgreSQL; write one line such as `host=db.example dbname=noteweft user=node password=…` or `postgresql://node:…@db.example/noteweft`",

@@ -614,6 +614,7 @@ impl From<ClusterError> for Failure {
         match error {
             ClusterError::Read { .. }
             | ClusterError::Dsn { .. }
+            | ClusterError::DsnAsPath
             | ClusterError::Certificate { .. }
             | ClusterError::OldSchema { .. }
             | ClusterError::NewSchema { .. }
