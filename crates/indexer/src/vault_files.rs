@@ -347,7 +347,8 @@ mod tests {
 
         use crate::scan::{ScanOptions, note_path, writable_path};
 
-        const N_PUTS: usize = 10_000;
+        // Five of eight operations are puts.
+        const N_OPERATIONS: usize = 16_000;
         // A disk in memory makes each write durable at once.
         let memory = Path::new("/dev/shm");
         let folder =
@@ -372,7 +373,7 @@ mod tests {
         let (mut n_written, mut n_refused, mut n_leaked) = (0, 0, 0);
         std::thread::scope(|scope| {
             scope.spawn(swap);
-            for n in 0..N_PUTS {
+            for n in 0..N_OPERATIONS {
                 // New files, new folders, replaced files, removed files and moved files.
                 let path = match n % 4 {
                     0 => format!("d/new-{n}.md"),
