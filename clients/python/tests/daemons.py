@@ -21,6 +21,9 @@ WRITE_TOKEN = "token-that-may-also-write"
 #: Maximum number of open streams of a daemon that is to notice streams that are not closed.
 MAX_STREAMS = 4
 
+#: Number of those streams that one client can open.
+CLIENT_STREAMS = 3
+
 #: Time in seconds within which a daemon must be ready.
 START = 60
 

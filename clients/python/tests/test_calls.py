@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import assert_type
 
 import pytest
-from daemons import MAX_STREAMS, READ_TOKEN, REPOSITORY, WRITE_TOKEN, Daemon
+from daemons import CLIENT_STREAMS, MAX_STREAMS, READ_TOKEN, REPOSITORY, WRITE_TOKEN, Daemon
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 import noteweft
@@ -273,7 +273,7 @@ def test_abandoned_streams_are_closed(small: Daemon, leave: str) -> None:
 
 def test_too_many_streams_are_refused(small: Daemon) -> None:
     with Noteweft.connect(small.address) as notes:
-        streams = [open_stream(notes) for _ in range(MAX_STREAMS)]
+        streams = [open_stream(notes) for _ in range(CLIENT_STREAMS)]
         surplus = notes.watch_generations(timeout=30)
         with pytest.raises(noteweft.ResourceExhausted) as caught:
             next(surplus)

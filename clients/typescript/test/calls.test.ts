@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { equals } from "@bufbuild/protobuf";
 import { Code, connect, type Noteweft, NoteweftError, pages } from "@noteweft/client";
 import * as v1 from "@noteweft/client/v1";
-import { Daemon, MAX_STREAMS, PACKAGE, READ_TOKEN, REPOSITORY, WRITE_TOKEN } from "./daemon.js";
+import { CLIENT_STREAMS, Daemon, MAX_STREAMS, PACKAGE, READ_TOKEN, REPOSITORY, WRITE_TOKEN } from "./daemon.js";
 
 let daemon: Daemon;
 let secure: Daemon;
@@ -259,7 +259,7 @@ test("abandoned streams are closed, and surplus ones refused with a reason", asy
   try {
     for (let n = 0; n < 3 * MAX_STREAMS; n++) await whenFree(() => first(client.watchGenerations({})));
     const streams = [];
-    for (let n = 0; n < MAX_STREAMS; n++) {
+    for (let n = 0; n < CLIENT_STREAMS; n++) {
       const stream = await whenFree(async () => {
         const opened = client.watchGenerations({})[Symbol.asyncIterator]();
         await opened.next();

@@ -17,6 +17,9 @@ export const WRITE_TOKEN = "token-that-may-also-write";
 /** Maximum number of open streams of a daemon that is to notice streams that are not closed. */
 export const MAX_STREAMS = 4;
 
+/** Number of those streams that one client can open. */
+export const CLIENT_STREAMS = 3;
+
 /** A running daemon without a model, over its own copy of the example vault. */
 export class Daemon {
   readonly folder = mkdtempSync(join(tmpdir(), "noteweft-"));
