@@ -40,18 +40,19 @@ pub(crate) struct AdmissionLayer {
 }
 
 impl AdmissionLayer {
-    /// Applies the rate limit to a client; health checks are exempt.
+    /// Names the client of a principal and applies its rate limit; health checks are exempt.
     fn limit_rate(
         &self,
         principal: Principal,
         peer: &Peer,
         required_access: RequiredAccess,
-    ) -> Result<Principal, AccessRefusal> {
+    ) -> Result<(Principal, ClientName), AccessRefusal> {
+        let client = client_name(&principal, peer);
         if required_access == RequiredAccess::Health {
-            return Ok(principal);
+            return Ok((principal, client));
         }
-        match self.rate_limiter.take(&client_name(&principal, peer), Instant::now()) {
-            Ok(()) => Ok(principal),
+        match self.rate_limiter.take(client.as_str(), Instant::now()) {
+            Ok(()) => Ok((principal, client)),
             Err(wait) => Err(AccessRefusal::RateLimited(principal, wait)),
         }
     }
@@ -108,11 +109,10 @@ where
         let admitted =
             admitted.and_then(|principal| self.layer.limit_rate(principal, &peer, required));
         let response: Self::Future = match admitted {
-            Ok(principal) => {
+            Ok((principal, client)) => {
                 let is_authenticated = principal != Principal::Probe;
                 let active = activity.map(|activity| activity.start_request(is_authenticated));
                 record.admitted(&principal, active);
-                let client = ClientName::new(&client_name(&principal, &peer));
                 let grant = AccessGrant::new(peer, request.headers(), required, credentials);
                 request.extensions_mut().insert(grant);
                 request.extensions_mut().insert(principal);
@@ -137,11 +137,12 @@ where
 }
 
 /// Returns the name by which limits per client are counted.
-fn client_name(principal: &Principal, peer: &Peer) -> String {
-    match (principal, peer) {
+fn client_name(principal: &Principal, peer: &Peer) -> ClientName {
+    let name = match (principal, peer) {
         (Principal::Loopback, Peer::Tcp { address, .. }) => address.ip().to_string(),
         (_, _) => principal.name(),
-    }
+    };
+    ClientName::new(&name)
 }
 
 /// Builds the response to a refused request: a status for gRPC clients, text for browsers, which then ask the user for a token.

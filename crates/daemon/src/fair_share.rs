@@ -26,6 +26,10 @@ impl ClientName {
         Self(name.into())
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Returns the client of the current request; a request without a socket has an empty client name.
     fn current() -> Self {
         CLIENT.try_with(Self::clone).unwrap_or_default()
@@ -79,7 +83,14 @@ pub(crate) struct PlacePool {
     n_places: usize,
     /// Number of places that one client can take.
     own_limit: usize,
-    taken: Mutex<HashMap<ClientName, usize>>,
+    taken: Mutex<Taken>,
+}
+
+/// The places that are taken.
+#[derive(Debug, Default)]
+struct Taken {
+    n: usize,
+    n_of_client: HashMap<ClientName, usize>,
 }
 
 /// No place is free for a client.
@@ -111,24 +122,25 @@ impl PlacePool {
 
     fn take_for(self: &Arc<Self>, client: ClientName) -> Result<Place, NoPlace> {
         let mut taken = self.taken();
-        let own = taken.get(&client).copied().unwrap_or(0);
-        if taken.values().sum::<usize>() >= self.n_places {
+        if taken.n >= self.n_places {
             return Err(NoPlace { own_limit: None });
         }
+        let own = taken.n_of_client.get(&client).copied().unwrap_or(0);
         if own >= self.own_limit {
             return Err(NoPlace { own_limit: Some(self.own_limit) });
         }
-        taken.insert(client.clone(), own + 1);
+        taken.n += 1;
+        taken.n_of_client.insert(client.clone(), own + 1);
         drop(taken);
         Ok(Place { places: Arc::clone(self), client })
     }
 
     /// Returns the number of places that are taken.
     pub(crate) fn n_taken(&self) -> usize {
-        self.taken().values().sum()
+        self.taken().n
     }
 
-    fn taken(&self) -> MutexGuard<'_, HashMap<ClientName, usize>> {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -136,10 +148,11 @@ impl PlacePool {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.taken();
-        if let Some(own) = taken.get_mut(&self.client) {
+        taken.n -= 1;
+        if let Some(own) = taken.n_of_client.get_mut(&self.client) {
             *own -= 1;
             if *own == 0 {
-                taken.remove(&self.client);
+                taken.n_of_client.remove(&self.client);
             }
         }
     }
@@ -263,7 +276,7 @@ mod tests {
         assert_eq!(places.n_taken(), 2);
         drop(others);
         assert_eq!(places.n_taken(), 0);
-        assert!(places.taken().is_empty(), "no client is remembered");
+        assert!(places.taken().n_of_client.is_empty(), "no client is remembered");
         for n_places in 0..4 {
             let places = PlacePool::new(0, n_places);
             let own: Vec<Place> = std::iter::from_fn(|| places.take().ok()).collect();
