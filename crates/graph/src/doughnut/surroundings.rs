@@ -81,11 +81,11 @@ impl LeftOut {
         match self {
             Self::Nothing => false,
             Self::Far => {
-                !surroundings.is_near_by_text(note) && !surroundings.is_connected(note, peer)
+                !surroundings.is_connected(note, peer) && !surroundings.is_near_by_text(note)
             }
             Self::Unconnected => !surroundings.is_connected(note, peer),
             Self::LessThanSimilar => {
-                !surroundings.similar().is_empty() && !surroundings.is_connected(note, peer)
+                !surroundings.is_connected(note, peer) && !surroundings.similar().is_empty()
             }
         }
     }
