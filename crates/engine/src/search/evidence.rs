@@ -109,7 +109,7 @@ impl PreparedQuery<'_> {
             let text = part.map_or(&*entry.body, |part| part.slice(&entry.body));
             analyzer.analyze(text, language, |token| {
                 if let Some(name) = token.name_form() {
-                    words.terms.push(token.term.to_owned());
+                    words.terms.push(token.term().to_owned());
                     words.names.push(name.to_owned());
                 }
             });

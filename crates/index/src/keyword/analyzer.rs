@@ -43,43 +43,68 @@ pub enum TokenKind {
 }
 
 /// Token of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Token<'t> {
-    /// Form under which it is indexed.
-    pub term: &'t str,
-    /// Additional form for spellings without the diacritics that the language's endings depend on: `educacion` in addition to `educ`, which is also the stem of `educar`.
-    pub folded: Option<FoldedForm<'t>>,
-    /// Number of the term in the analyzer: two terms are equal if their numbers are, until [`Analyzer::shrink_caches`] is called.
+    interner: &'t TermInterner,
+    /// Number of its term in the analyzer: two terms are equal if their numbers are, until [`Analyzer::shrink_caches`] is called.
     pub number: u32,
+    /// Number of an additional term for spellings without the diacritics that the language's endings depend on: `educacion` in addition to `educ`, which is also the stem of `educar`.
+    pub folded: Option<u32>,
     /// First byte in the analyzed text.
     pub start: usize,
     /// Byte after the last.
     pub end: usize,
+    /// True if it is written in ASCII.
+    pub(super) is_ascii: bool,
     /// Position for phrase matching: adjacent words differ by one. Parts are numbered separately, so that the words around a compound are adjacent to it in every spelling.
     pub position: u32,
     /// Kind.
     pub kind: TokenKind,
 }
 
+impl std::fmt::Debug for Token<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { start, end, position, kind, .. } = self;
+        let terms: Vec<&str> = self.terms().collect();
+        f.debug_tuple("Token")
+            .field(&terms)
+            .field(&(start..end))
+            .field(position)
+            .field(kind)
+            .finish()
+    }
+}
+
 impl<'t> Token<'t> {
+    /// Returns the form under which it is indexed.
+    #[must_use]
+    pub fn term(&self) -> &'t str {
+        self.interner.text(self.number)
+    }
+
+    /// Returns its term, then the additional one.
+    pub fn terms(&self) -> impl Iterator<Item = &'t str> {
+        let interner = self.interner;
+        [Some(self.number), self.folded].into_iter().flatten().map(|number| interner.text(number))
+    }
+
     /// Returns the form in which names are compared: without diacritics. `None` for stop words and parts of compounds.
     #[must_use]
     pub fn name_form(&self) -> Option<&'t str> {
         (self.kind == TokenKind::Word).then(|| self.unaccented())
     }
 
-    fn unaccented(&self) -> &'t str {
-        self.folded.map_or(self.term, |folded| folded.term)
+    /// Returns a token that is searched like this one but does not count as a word of the text.
+    pub(super) const fn without_word(self) -> Self {
+        match self.kind {
+            TokenKind::Word => Self { kind: TokenKind::Stop, ..self },
+            TokenKind::Stop | TokenKind::Part | TokenKind::Character => self,
+        }
     }
-}
 
-/// Form of a word written without its diacritics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoldedForm<'t> {
-    /// Term.
-    pub term: &'t str,
-    /// Number of the term, as in [`Token::number`].
-    pub number: u32,
+    fn unaccented(&self) -> &'t str {
+        self.interner.text(self.folded.unwrap_or(self.number))
+    }
 }
 
 /// Turns texts into tokens.
@@ -156,32 +181,36 @@ impl Analyzer {
 
     /// Returns the words of `text` in order, without diacritics and without stop words.
     pub fn words(&mut self, text: &str, language: Language) -> Vec<String> {
-        self.terms_of(text, language, |kind| kind == TokenKind::Word)
+        let mut words = Vec::new();
+        self.analyze(text, language, |token| words.extend(token.name_form().map(str::to_owned)));
+        words
     }
 
     /// Returns the words of `texts` in order, in the form in which names are compared. Stop words are left out unless there are no other words.
     pub(super) fn name_words(&mut self, texts: &[&str], language: Language) -> Vec<String> {
-        let words: Vec<String> = texts.iter().flat_map(|text| self.words(text, language)).collect();
-        if !words.is_empty() {
-            return words;
-        }
-        let is_whole = |kind| matches!(kind, TokenKind::Word | TokenKind::Stop);
-        texts.iter().flat_map(|text| self.terms_of(text, language, is_whole)).collect()
+        // Terms contain no spaces.
+        self.name_term(texts, language).split_whitespace().map(str::to_owned).collect()
     }
 
-    fn terms_of(
-        &mut self,
-        text: &str,
-        language: Language,
-        is_included: impl Fn(TokenKind) -> bool,
-    ) -> Vec<String> {
-        let mut terms = Vec::new();
-        self.analyze(text, language, |token| {
-            if is_included(token.kind) {
-                terms.push(token.unaccented().to_owned());
+    /// Returns [`name_words`](Self::name_words) joined by spaces.
+    pub(super) fn name_term(&mut self, texts: &[&str], language: Language) -> String {
+        let mut term = String::new();
+        for kinds in [&[TokenKind::Word][..], &[TokenKind::Word, TokenKind::Stop]] {
+            for text in texts {
+                self.analyze(text, language, |token| {
+                    if kinds.contains(&token.kind) {
+                        if !term.is_empty() {
+                            term.push(' ');
+                        }
+                        term.push_str(token.unaccented());
+                    }
+                });
             }
-        });
-        terms
+            if !term.is_empty() {
+                break;
+            }
+        }
+        term
     }
 
     /// Emits up to [`RUN`] ASCII words and returns the next position.
@@ -214,7 +243,8 @@ impl Analyzer {
                 normalizer.cache.insert_recent(short, entry);
                 entry
             });
-            position = emit_word(entry, terms, (start, end), position, sink);
+            position =
+                emit_word(entry, terms, TokenPlace { start, end, is_ascii: true }, position, sink);
         }
         position
     }
@@ -233,17 +263,17 @@ impl Analyzer {
         let normalizer = self.normalizers[language as usize]
             .get_or_insert_with(|| WordNormalizer::new(language));
         let raw = truncate(&text[word.start..word.end]);
-        let (start, end) = (word.start, word.end);
+        let place = TokenPlace { start: word.start, end: word.end, is_ascii: raw.is_ascii() };
         let (terms, lower) = (&mut self.terms, &mut self.lower);
         if !word.is_compound {
             let entry = normalizer.entry(raw, script, terms, lower);
-            return emit_word(entry, terms, (start, end), position, sink);
+            return emit_word(entry, terms, place, position, sink);
         }
         let joined = &mut self.joined;
         joined.clear();
         joined.extend(raw.split(['_', ',']));
         let entry = normalizer.entry(joined, script, terms, lower);
-        sink(terms.token(entry, (start, end), position, TokenKind::Word));
+        sink(terms.token(entry, place, position, TokenKind::Word));
         let next = position + 1;
         let mut parts = CompoundParts::new(raw);
         let (Some(first), Some(second)) = (parts.next(), parts.next()) else { return next };
@@ -252,7 +282,8 @@ impl Analyzer {
             let entry = normalizer.entry(part, script, terms, lower);
             // A single letter or digit is too unspecific.
             if part.chars().nth(1).is_some() {
-                let place = (start + part_start, start + part_end);
+                let (start, end) = (word.start + part_start, word.start + part_end);
+                let place = TokenPlace { start, end, is_ascii: part.is_ascii() };
                 sink(terms.token(entry, place, *part_position, TokenKind::Part));
             }
             *part_position += 1;
@@ -281,14 +312,17 @@ impl Analyzer {
             let n_single = term.len();
             if let Some((next_start, next_end)) = next {
                 push_lower(&text[next_start..next_end], term);
-                let (number, end, kind) = (terms.number(term), next_end, TokenKind::Word);
-                sink(Token { term, folded: None, number, start, end, position, kind });
+                let pair = CachedToken { number: terms.number(term), ..CachedToken::default() };
+                let place = TokenPlace { start, end: next_end, is_ascii: false };
+                sink(terms.token(pair, place, position, TokenKind::Word));
                 single = TokenKind::Character;
             }
             let term = &term[..n_single];
             if !term.is_empty() {
-                let number = terms.number(term);
-                sink(Token { term, folded: None, number, start, end, position, kind: single });
+                let character =
+                    CachedToken { number: terms.number(term), ..CachedToken::default() };
+                let place = TokenPlace { start, end, is_ascii: false };
+                sink(terms.token(character, place, position, single));
             }
             position += 1;
             unit = next;
@@ -297,12 +331,20 @@ impl Analyzer {
     }
 }
 
+/// Place of a token in its text.
+#[derive(Clone, Copy)]
+struct TokenPlace {
+    start: usize,
+    end: usize,
+    is_ascii: bool,
+}
+
 /// Passes a word without parts to `sink` unless it is empty after normalization. Returns the next position.
 #[inline]
 fn emit_word(
     entry: CachedToken,
     terms: &TermInterner,
-    place: (usize, usize),
+    place: TokenPlace,
     position: u32,
     sink: &mut impl FnMut(Token<'_>),
 ) -> u32 {
@@ -340,13 +382,12 @@ impl TermInterner {
     fn token(
         &self,
         CachedToken { number, folded, is_stop: _, is_empty: _ }: CachedToken,
-        (start, end): (usize, usize),
+        TokenPlace { start, end, is_ascii }: TokenPlace,
         position: u32,
         kind: TokenKind,
     ) -> Token<'_> {
-        let form = |number: u32| FoldedForm { term: self.text(number), number };
-        let folded = folded.map(|above| form(above.get() - 1));
-        Token { term: self.text(number), folded, number, start, end, position, kind }
+        let folded = folded.map(|above| above.get() - 1);
+        Token { interner: self, number, folded, start, end, is_ascii, position, kind }
     }
 }
 
@@ -443,10 +484,10 @@ mod tests {
         let mut shown = Vec::new();
         Analyzer::new().analyze(text, language, |token| {
             shown.push(match token.kind {
-                TokenKind::Word => token.term.to_owned(),
-                TokenKind::Stop => format!("{}.", token.term),
-                TokenKind::Part => format!("+{}", token.term),
-                TokenKind::Character => format!("~{}", token.term),
+                TokenKind::Word => token.term().to_owned(),
+                TokenKind::Stop => format!("{}.", token.term()),
+                TokenKind::Part => format!("+{}", token.term()),
+                TokenKind::Character => format!("~{}", token.term()),
             });
         });
         shown.join(" ")
@@ -592,7 +633,7 @@ mod tests {
             let mut tokens = Vec::new();
             analyzer.analyze(text, Language::English, |token| {
                 tokens.push((
-                    token.term.to_owned(),
+                    token.term().to_owned(),
                     token.kind,
                     text[token.start..token.end].to_owned(),
                 ));
@@ -623,7 +664,7 @@ mod tests {
     fn positions_support_phrase_matching() {
         let mut positions = Vec::new();
         Analyzer::new().analyze("see fooBar 植物学 now_or_never", Language::English, |token| {
-            positions.push((token.term.to_owned(), token.position));
+            positions.push((token.term().to_owned(), token.position));
         });
         let expected = [
             ("see", 0),
@@ -653,18 +694,18 @@ mod tests {
             let mut first = Vec::new();
             analyzer.analyze(&text, language, |token| {
                 assert!(token.start < token.end && text.is_char_boundary(token.start) && text.is_char_boundary(token.end));
-                assert!(!token.term.is_empty() && token.term.chars().all(|c| c > ' '), "{:?}", token.term);
+                assert!(!token.term().is_empty() && token.term().chars().all(|c| c > ' '), "{:?}", token.term());
                 if token.kind != TokenKind::Part {
                     assert!((token.position, token.start) >= last || token.kind != TokenKind::Word);
                     last = last.max((token.position, token.start));
                 }
                 n_tokens += 1;
-                first.push((token.term.to_owned(), token.kind));
+                first.push((token.term().to_owned(), token.kind));
             });
             prop_assert!(n_tokens <= 3 * text.chars().count());
             // The cache does not change the result.
             let mut again = Vec::new();
-            analyzer.analyze(&text, language, |token| again.push((token.term.to_owned(), token.kind)));
+            analyzer.analyze(&text, language, |token| again.push((token.term().to_owned(), token.kind)));
             prop_assert_eq!(first, again);
         }
 

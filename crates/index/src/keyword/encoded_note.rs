@@ -178,7 +178,7 @@ impl Tokenizer for EncodedTokenizer {
     type TokenStream<'t> = EncodedTokens<'t>;
 
     fn token_stream<'t>(&'t mut self, text: &'t str) -> EncodedTokens<'t> {
-        EncodedTokens { rest: text, n_left: 0, token: Token::default() }
+        EncodedTokens { text, at: 0, n_left: 0, token: Token::default() }
     }
 }
 
@@ -193,7 +193,9 @@ pub(super) fn tokenizers() -> TokenizerManager {
 
 /// Decoded tokens, all positions of one term before the next term, so that tantivy finds the term it looked up for the previous position still cached.
 pub(super) struct EncodedTokens<'t> {
-    rest: &'t str,
+    text: &'t str,
+    /// Byte after what has been read.
+    at: usize,
     /// Number of remaining positions of the term.
     n_left: usize,
     token: Token,
@@ -205,10 +207,10 @@ impl EncodedTokens<'_> {
     fn next(&mut self) -> Option<()> {
         if self.n_left == 0 {
             let length = self.number()?;
-            let (term, rest) = self.rest.split_at_checked(length)?;
+            let start = self.at;
+            self.at = start.checked_add(length)?;
             self.token.text.clear();
-            self.token.text.push_str(term);
-            self.rest = rest;
+            self.token.text.push_str(self.text.get(start..self.at)?);
             self.n_left = self.number()?;
             self.token.position = 0;
         }
@@ -219,13 +221,17 @@ impl EncodedTokens<'_> {
 
     #[inline]
     fn number(&mut self) -> Option<usize> {
-        let bytes = self.rest.as_bytes();
-        let n_more = bytes.iter().take_while(|byte| **byte & CONTINUATION != 0).count();
-        let number = bytes.get(..=n_more)?.iter().rev().fold(0, |number, byte| {
-            number << CONTINUATION.trailing_zeros() | usize::from(byte & (CONTINUATION - 1))
-        });
-        self.rest = self.rest.get(n_more + 1..)?;
-        Some(number)
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = *self.text.as_bytes().get(self.at)?;
+            self.at += 1;
+            let bits = usize::from(byte & (CONTINUATION - 1));
+            number |= bits.checked_shl(shift)?;
+            if byte & CONTINUATION == 0 {
+                return Some(number);
+            }
+            shift += CONTINUATION.trailing_zeros();
+        }
     }
 }
 

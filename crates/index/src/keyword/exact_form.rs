@@ -1,8 +1,13 @@
 //! Exact forms: words with the accents, signs and capitals that analysis folds away, so that a query ranks what was typed above other spellings.
 
+use std::collections::HashMap;
+
+use compact_str::CompactString;
+use foldhash::fast::RandomState;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::analyzer::{Token, TokenKind};
+use super::encoded_note::EncodedTerms;
 use super::script::{Script, is_invisible};
 use super::word_folding::{push_folded, push_lower};
 
@@ -25,17 +30,50 @@ const BEFORE_SIGNS: &[char] =
 /// - With its capitals, if one follows the first letter: `NET`. A capital at the start says little, because sentences begin with one.
 #[inline]
 pub(super) fn exact_forms(text: &str, token: &Token<'_>, mut sink: impl FnMut(&str)) {
-    let word = &text[token.start..token.end];
+    let word = token.start..token.end;
     if !matches!(token.kind, TokenKind::Word | TokenKind::Stop) || word.len() > MAX_BYTES {
         return;
     }
-    if token.start > 0 && is_sign(text.as_bytes()[token.start - 1]) {
+    let bytes = text.as_bytes();
+    if token.start > 0 && is_sign(bytes[token.start - 1]) {
         signed_form(text, token, &mut sink);
     }
-    if !word.is_ascii() {
-        forms_with_accents(word, &mut sink);
-    } else if word.as_bytes().get(1).is_some_and(u8::is_ascii_uppercase) {
-        sink(word);
+    if !token.is_ascii {
+        forms_with_accents(&text[word], &mut sink);
+    } else if word.len() > 1 && bytes[token.start + 1].is_ascii_uppercase() {
+        sink(&text[word]);
+    }
+}
+
+/// Exact forms of a note, each with its frequency.
+#[derive(Default)]
+pub(super) struct ExactForms {
+    /// Index in `frequencies` of each form.
+    index: HashMap<CompactString, usize, RandomState>,
+    /// In order of first occurrence.
+    frequencies: Vec<usize>,
+}
+
+impl ExactForms {
+    pub(super) fn add(&mut self, form: &str) {
+        if let Some(at) = self.index.get(form) {
+            self.frequencies[*at] += 1;
+        } else {
+            self.index.insert(form.into(), self.frequencies.len());
+            self.frequencies.push(1);
+        }
+    }
+
+    /// Appends the forms to a field without positions, in order of first occurrence.
+    pub(super) fn append_to(self, terms: &mut EncodedTerms) {
+        let Self { index, frequencies } = self;
+        let mut forms: Vec<(usize, CompactString)> =
+            index.into_iter().map(|(form, at)| (at, form)).collect();
+        forms.sort_unstable_by_key(|(at, _)| *at);
+        let no_positions = vec![0; frequencies.iter().copied().max().unwrap_or(0)];
+        for (at, form) in forms {
+            terms.push(&form, &no_positions[..frequencies[at]]);
+        }
     }
 }
 

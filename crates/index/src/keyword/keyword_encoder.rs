@@ -1,16 +1,14 @@
 //! Encoder: converts a note into the fields and terms the index stores.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
-use compact_str::CompactString;
-use foldhash::fast::RandomState;
 use weft_model::id::folder_of;
 use weft_model::{BodyPassage, Link, LinkPlaces, Note, passages};
 
-use super::analyzer::{Analyzer, Token, TokenKind};
+use super::analyzer::{Analyzer, TokenKind};
 use super::encoded_note::{EncodedNote, EncodedTerms};
-use super::exact_form::exact_forms;
+use super::exact_form::{ExactForms, exact_forms};
 use super::index_schema::{EXACT, SchemaFields, schema};
 use super::language_detection::LanguageChoice;
 use super::name_terms::{name_terms, names, section_terms};
@@ -98,11 +96,8 @@ impl KeywordEncoder {
         buffer.clear();
         analyzer.shrink_caches();
         terms.clear();
-        let mut exact: HashMap<CompactString, usize, RandomState> = HashMap::default();
-        let mut count_exact = |form: &str| match exact.get_mut(form) {
-            Some(n) => *n += 1,
-            None => drop(exact.insert(form.into(), 1)),
-        };
+        let mut exact = ExactForms::default();
+        let mut count_exact = |form: &str| exact.add(form);
         for part in [note.title].into_iter().chain(note.aliases.iter().copied()) {
             analyzer.analyze(part, language, |token| {
                 length += u64::from(token.kind == TokenKind::Word);
@@ -117,11 +112,15 @@ impl KeywordEncoder {
         analyzer.analyze(text, language, |token| {
             length += u64::from(token.kind == TokenKind::Word);
             exact_forms(text, &token, &mut count_exact);
-            let written = places.of(token.start..token.end);
-            marks.pass(&token, written.clone(), buffer.position(token.position));
-            let next = lists.partition_point(|list| list.end <= written.start);
-            let is_listed = lists.get(next).is_some_and(|list| list.start <= written.start);
-            buffer.push(&if is_listed { without_word(token) } else { token });
+            let written_at = places.start(token.start);
+            marks.pass(&token, written_at, buffer.position(token.position));
+            let next = lists.partition_point(|list| list.end <= written_at);
+            let is_listed = lists.get(next).is_some_and(|list| list.start <= written_at);
+            if is_listed {
+                buffer.push(&token.without_word());
+            } else {
+                buffer.push(&token);
+            }
         });
         let body_end = buffer.end();
         buffer.end_part();
@@ -151,7 +150,7 @@ impl KeywordEncoder {
         let folders: Vec<&str> = folder_of(note.path).split('/').collect();
         for weak in folders.iter().chain(&note.properties) {
             // They connect no notes, as rare words of a text do.
-            analyzer.analyze(weak, language, |token| buffer.push(&without_word(token)));
+            analyzer.analyze(weak, language, |token| buffer.push(&token.without_word()));
             buffer.end_part();
         }
         let list = term_list(buffer.terms(), analyzer);
@@ -178,11 +177,7 @@ impl KeywordEncoder {
             buffer.end_field(analyzer, terms);
             terms.end_field(field);
         }
-        let mut exact = Vec::from_iter(exact);
-        exact.sort_unstable();
-        for (form, n) in exact {
-            terms.push(&form, &vec![0; n]);
-        }
+        exact.append_to(terms);
         terms.end_field(fields.repeated[EXACT]);
         let own = name_terms(analyzer, names(note.title, &other_names, note.path), language);
         for name in &own {
@@ -213,18 +208,10 @@ fn link_lists(note: &KeywordDocument<'_>) -> Vec<Range<usize>> {
     texts.filter(|text| places.is_list(note.body, text.clone())).collect()
 }
 
-/// Returns a token that is searched like any other but does not count as a word of the text.
-const fn without_word(token: Token<'_>) -> Token<'_> {
-    match token.kind {
-        TokenKind::Word => Token { kind: TokenKind::Stop, ..token },
-        TokenKind::Stop | TokenKind::Part | TokenKind::Character => token,
-    }
-}
-
 /// Returns the tags written as `#tag` in `body`, in lower case; their words are already part of the text.
 fn inline_tags(body: &str) -> HashSet<String> {
     let is_of_tag = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
-    let behind = body.match_indices('#').map(|(at, _)| &body[at + 1..]);
+    let behind = memchr::memchr_iter(b'#', body.as_bytes()).map(|at| &body[at + 1..]);
     let tags = behind.map(|rest| &rest[..rest.find(|c| !is_of_tag(c)).unwrap_or(rest.len())]);
     tags.map(str::to_lowercase).collect()
 }

@@ -381,9 +381,7 @@ impl QueryBuilder<'_> {
                 }
                 if let Some(word) = words.get_mut(at) {
                     word.stop_in |= stop_in(token.kind);
-                    for form in
-                        [token.term].into_iter().chain(token.folded.map(|folded| folded.term))
-                    {
+                    for form in token.terms() {
                         if !word.alternatives.iter().any(|known| known == form) {
                             word.alternatives.push(form.to_owned());
                         }

@@ -54,7 +54,7 @@ mod word_splitter;
 #[cfg(test)]
 mod tests;
 
-pub use analyzer::{Analyzer, FoldedForm, Token, TokenKind};
+pub use analyzer::{Analyzer, Token, TokenKind};
 pub use bm25::Scoring;
 pub use encoded_note::EncodedNote;
 pub use keyword_encoder::{KeywordDocument, KeywordEncoder};

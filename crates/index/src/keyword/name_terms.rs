@@ -29,8 +29,7 @@ pub(super) fn name_terms<'n>(
     names: impl Iterator<Item = &'n str>,
     language: Language,
 ) -> Vec<String> {
-    let mut terms: Vec<String> =
-        names.map(|name| analyzer.name_words(&[name], language).join(" ")).collect();
+    let mut terms: Vec<String> = names.map(|name| analyzer.name_term(&[name], language)).collect();
     terms.retain(|term| !term.is_empty());
     terms.sort_unstable();
     terms.dedup();
@@ -50,7 +49,7 @@ pub(super) fn section_terms(
         let Some(heading) = passage.heading else { continue };
         let heading = SaidText::of(&body[passage.bytes.start..heading.end]);
         let name = without_qualifier(heading.text().trim());
-        let term = analyzer.name_words(&[name], language).join(" ");
+        let term = analyzer.name_term(&[name], language);
         if !term.is_empty() && own.binary_search(&term).is_err() {
             terms.entry(term).or_default().push(passage_idx);
         }

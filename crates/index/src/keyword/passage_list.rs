@@ -44,14 +44,14 @@ impl<'n> PassageMarks<'n> {
         Self { passages, lists, marks, n_passed: 0, n_words: Vec::with_capacity(passages.len()) }
     }
 
-    /// Notes the position of the next token of the body, given the bytes where it is written. Parts of compounds have positions of their own and are passed over.
+    /// Notes the position of the next token of the body, given the byte at which it is written. Parts of compounds have positions of their own and are passed over.
     #[inline]
-    pub(super) fn pass(&mut self, token: &Token<'_>, written: Range<usize>, position: u32) {
+    pub(super) fn pass(&mut self, token: &Token<'_>, written_at: usize, position: u32) {
         if token.kind == TokenKind::Part {
             return;
         }
         while let Some(mark) = self.marks.get_mut(self.n_passed)
-            && mark.byte <= written.start
+            && mark.byte <= written_at
         {
             mark.position = Some(position);
             if mark.begins_passage {

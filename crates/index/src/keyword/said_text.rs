@@ -120,6 +120,13 @@ struct SaidPart {
     written: Range<usize>,
 }
 
+impl SaidPart {
+    /// Returns true if a part that starts at `start` in the said text is written as it is said.
+    const fn is_copy(&self, start: usize) -> bool {
+        self.end - start == self.written.end - self.written.start
+    }
+}
+
 /// Change of a written text.
 struct TextEdit<'t> {
     written: Range<usize>,
@@ -171,7 +178,8 @@ impl<'t> SaidText<'t> {
 
     /// Returns a reader of the places in the written text.
     pub(super) fn places(&self) -> WrittenPlaces<'_> {
-        WrittenPlaces { parts: &self.parts, at: 0 }
+        let copy = if self.parts.is_empty() { 0..usize::MAX } else { 0..0 };
+        WrittenPlaces { parts: &self.parts, at: 0, copy, written_at: 0 }
     }
 }
 
@@ -180,26 +188,41 @@ pub(super) struct WrittenPlaces<'s> {
     parts: &'s [SaidPart],
     /// Index of the part of the previous range.
     at: usize,
+    /// Range of the said text that is written as it is said, and contains most places near the previous one.
+    copy: Range<usize>,
+    /// Start of the copy in the written text.
+    written_at: usize,
 }
 
 impl WrittenPlaces<'_> {
     /// Returns the range of the written text that says `said`, a range that is not empty.
     #[inline]
     pub(super) fn of(&mut self, said: Range<usize>) -> Range<usize> {
-        if self.parts.is_empty() {
-            return said;
+        let start = self.start(said.start);
+        if said.end <= self.copy.end && self.copy.contains(&said.start) {
+            return start..start + said.len();
         }
-        self.at = self.part_of(said.start);
-        let (first, start) = self.part(self.at);
-        let is_copy = |part: &SaidPart, start: usize| part.end - start == part.written.len();
-        let from = if is_copy(first, start) { said.start - start } else { 0 };
         let (last, last_start) = self.part(self.part_of(said.end - 1));
-        let to = if is_copy(last, last_start) {
+        let end = if last.is_copy(last_start) {
             last.written.start + said.end - last_start
         } else {
             last.written.end
         };
-        first.written.start + from..to
+        start..end
+    }
+
+    /// Returns the byte of the written text at which what says the byte `said` starts.
+    #[inline]
+    pub(super) fn start(&mut self, said: usize) -> usize {
+        if !self.copy.contains(&said) {
+            self.at = self.part_of(said);
+            let (part, start) = self.part(self.at);
+            if !part.is_copy(start) {
+                return part.written.start;
+            }
+            (self.copy, self.written_at) = (start..part.end, part.written.start);
+        }
+        self.written_at + (said - self.copy.start)
     }
 
     /// Returns a part with its start in the said text.
@@ -271,6 +294,18 @@ const MARKS: [bool; 256] = {
     marks
 };
 
+/// Returns the place of the first mark from `at` on, or the length of the text.
+fn next_mark(bytes: &[u8], mut at: usize) -> usize {
+    let is_mark = |byte: &u8| MARKS[usize::from(*byte)];
+    // One branch for eight bytes: few of them are marks.
+    while let Some(chunk) = bytes[at..].first_chunk::<8>()
+        && !chunk.iter().fold(false, |any, byte| any | is_mark(byte))
+    {
+        at += chunk.len();
+    }
+    at + bytes[at..].iter().position(is_mark).unwrap_or(bytes.len() - at)
+}
+
 impl<'t> MarkupScanner<'t> {
     fn new(written: &'t str) -> Self {
         let encoded = encoded_data(written);
@@ -288,10 +323,9 @@ impl<'t> MarkupScanner<'t> {
 
     fn scan(&mut self) {
         let bytes = self.written.as_bytes();
-        let mut at = 0;
-        while let Some(n) = bytes[at..].iter().position(|byte| MARKS[usize::from(*byte)]) {
-            at += n;
-            at = match bytes[at] {
+        let mut at = next_mark(bytes, 0);
+        while let Some(mark) = bytes.get(at) {
+            let next = match *mark {
                 b'\\' => self.escape(at),
                 b'&' => self.entity(at),
                 b'<' => self.html(at),
@@ -300,6 +334,7 @@ impl<'t> MarkupScanner<'t> {
                 b'`' => self.code(at),
                 mark => self.emphasis(at, mark),
             };
+            at = next_mark(bytes, next);
         }
     }
 

@@ -43,14 +43,13 @@ impl TermBuffer {
     /// Adds a token of the current part.
     #[inline]
     pub(super) fn push(&mut self, token: &Token<'_>) {
-        let folded = token.folded.map(|folded| folded.number);
         if token.kind == TokenKind::Part {
-            let numbers = [Some(token.number), folded].into_iter().flatten();
+            let numbers = [Some(token.number), token.folded].into_iter().flatten();
             self.parts.extend(numbers.map(|number| (number, token.position)));
             return;
         }
         self.add(token.number, token.position, token.kind == TokenKind::Word);
-        if let Some(folded) = folded {
+        if let Some(folded) = token.folded {
             self.add(folded, token.position, false);
         }
     }
@@ -196,9 +195,8 @@ mod tests {
             for part in parts {
                 let mut tokens = Vec::new();
                 analyzer.analyze(part, Language::Spanish, |token| {
-                    let forms = [Some(token.term), token.folded.map(|folded| folded.term)];
                     let place = (token.kind == TokenKind::Part, token.position as usize);
-                    tokens.extend(forms.into_iter().flatten().map(|form| (place, form.to_owned())));
+                    tokens.extend(token.terms().map(|form| (place, form.to_owned())));
                 });
                 for is_part in [false, true] {
                     let own = tokens.iter().filter(|((part, _), _)| *part == is_part);

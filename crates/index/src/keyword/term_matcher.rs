@@ -75,8 +75,7 @@ impl<'q> TermMatcher<'q> {
         let mut analyze = |stretch: Range<usize>| {
             let offset = stretch.start;
             analyzer.analyze(&text[stretch], language, |token| {
-                let word_idx = self.word_idx(token.term);
-                if let Some(word_idx) = word_idx.or_else(|| self.word_idx(token.folded?.term)) {
+                if let Some(word_idx) = token.terms().find_map(|term| self.word_idx(term)) {
                     sink(word_idx, token.start + offset..token.end + offset);
                 }
             });
@@ -202,9 +201,9 @@ mod tests {
         for language in Language::ALL.into_iter().filter(|language| language.keeps_prefixes()) {
             for word in &words {
                 analyzer.analyze(word, language, |token| {
-                    let prefixes = PrefixFilter::of([token.term].into_iter());
+                    let prefixes = PrefixFilter::of([token.term()].into_iter());
                     let found = prefixes.next(word.as_bytes(), 0..1);
-                    assert_eq!(found, Some(0), "{word} becomes {} in {language:?}", token.term);
+                    assert_eq!(found, Some(0), "{word} becomes {} in {language:?}", token.term());
                 });
             }
         }
@@ -249,8 +248,8 @@ mod tests {
             let mut analyzer = Analyzer::new();
             let mut tokens = Vec::new();
             analyzer.analyze(&text, language, |token| {
-                let folded = token.folded.map(|folded| folded.term.to_owned());
-                tokens.push((token.term.to_owned(), folded, token.start..token.end));
+                let folded = token.terms().nth(1).map(str::to_owned);
+                tokens.push((token.term().to_owned(), folded, token.start..token.end));
             });
             let chosen = chosen.iter().filter(|_| !tokens.is_empty());
             let terms: Vec<&str> = chosen.map(|at| &*at.get(&tokens).0).collect();
