@@ -534,8 +534,8 @@ impl<'t> MarkupScanner<'t> {
         rest.iter().take_while(|byte| **byte == rest[0]).count()
     }
 
-    /// Passes code over: what it contains is said as written.
-    fn code(&self, at: usize) -> usize {
+    /// Passes code over: what it contains is said as written. Its marks are left out where they touch a word.
+    fn code(&mut self, at: usize) -> usize {
         let n_marks = self.run_length(at);
         if n_marks >= 3 && self.begins_line(at) {
             return self.end_of_fence(at, n_marks);
@@ -551,7 +551,14 @@ impl<'t> MarkupScanner<'t> {
             let start = at + n_marks + from + n;
             let n_closing = self.run_length(start);
             if n_closing == n_marks {
-                return start + n_closing;
+                let (text, end) = (at + n_marks, start + n_closing);
+                if self.written[..at].ends_with(char::is_alphanumeric) {
+                    self.skip(at..text);
+                }
+                if self.written[end..].starts_with(char::is_alphanumeric) {
+                    self.skip(start..end);
+                }
+                return end;
             }
             from = (from + n + n_closing).min(reach.len());
         }
@@ -698,6 +705,7 @@ mod tests {
             ),
             ("footnotes", "word[^1] more\n\n[^1]: note", "word more\n\n[^1]: note"),
             ("code", r"`a\_b` ``c`&amp;`` d\_e", r"`a\_b` ``c`&amp;`` d_e"),
+            ("code in words", "a`b`c `d`s ``e``f g`h` `i`", "abc `ds ``ef gh` `i`"),
             ("code that is not closed", r"`a\_b", "`a_b"),
             (
                 "code blocks",
