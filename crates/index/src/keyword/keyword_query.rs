@@ -40,9 +40,9 @@ const MIN_STOP_WORDS: usize = 2;
 
 /// Returns the weight of a word as typed, relative to the word in any spelling, in a query of `n_terms` words.
 ///
-/// A single word typed with its accents or its sign means this spelling. In a question, the other words say more: at full weight, German questions of XQuAD lose .008 nDCG@10.
+/// One or two words typed with their accents or signs mean this spelling, as the words of phrases and required words do. In a question, the other words say more: at full weight, German questions of XQuAD lose .008 nDCG@10.
 fn exact_weight(n_terms: usize) -> f64 {
-    1.0 / (n_terms.max(1) as f64).powi(2)
+    1.0 / (n_terms.saturating_sub(1).max(1) as f64).powi(2)
 }
 
 /// Options for parsing a query.
@@ -319,8 +319,7 @@ struct QueryBuilder<'r> {
     terms: Vec<TermDraft>,
     /// By alternatives, and whether these are only the beginning of terms.
     by_alternatives: HashMap<(Vec<String>, bool), usize>,
-    /// Exact forms and their numbers of occurrences.
-    exact: Vec<(String, u32)>,
+    exact: Vec<TypedForm>,
     phrases: Vec<PhraseDraft>,
     /// Number of phrases looked up.
     n_phrases: usize,
@@ -337,6 +336,15 @@ struct QueryBuilder<'r> {
     required: Vec<DocumentMatcher>,
     excluded: Vec<DocumentMatcher>,
     truncation: QueryTruncation,
+}
+
+/// Exact form of a word of the query.
+struct TypedForm {
+    form: String,
+    /// Number of its occurrences.
+    count: u32,
+    /// True if one of them is in a phrase or a required word.
+    is_required: bool,
 }
 
 /// Term of the query under construction.
@@ -361,6 +369,7 @@ impl QueryBuilder<'_> {
     /// Analyzes a clause in all languages at once, and collects its exact forms.
     fn words(&mut self, clause: &Clause<'_>) -> Vec<QueryWord> {
         let text = clause.text;
+        let is_required = clause.is_phrase || clause.occurrence == Occurrence::Must;
         let mut words: Vec<QueryWord> = Vec::new();
         for (language_idx, language) in self.languages.iter().enumerate() {
             let mut at = 0;
@@ -368,7 +377,7 @@ impl QueryBuilder<'_> {
             self.analyzer.analyze(text, *language, |token| {
                 if language_idx == 0 {
                     if clause.occurrence != Occurrence::MustNot {
-                        exact_forms(text, &token, |form| count(&mut self.exact, form));
+                        exact_forms(text, &token, |form| count(&mut self.exact, form, is_required));
                     }
                     words.push(QueryWord {
                         surface: text[token.start..token.end].to_owned(),
@@ -648,7 +657,8 @@ impl QueryBuilder<'_> {
     /// Looks up the exact forms. Those that no note contains are left out.
     fn found_exact_forms(&self, n_terms: usize) -> Result<Vec<ExactForm>, KeywordError> {
         let mut found = Vec::new();
-        for (form, count) in self.exact.iter().take(self.options.max_terms) {
+        for TypedForm { form, count, is_required } in self.exact.iter().take(self.options.max_terms)
+        {
             let (mut postings, mut n_notes) = (Vec::new(), 0);
             for segment in &self.reader.0.segments {
                 let info = segment.lookup_repeated(EXACT, form)?;
@@ -662,7 +672,8 @@ impl QueryBuilder<'_> {
             }
             if n_notes > 0 {
                 let (form, count, idf) = (form.clone(), *count, self.reader.idf(n_notes));
-                let weight = exact_weight(n_terms) * f64::from(count) * idf;
+                let relative = if *is_required { 1.0 } else { exact_weight(n_terms) };
+                let weight = relative * f64::from(count) * idf;
                 found.push(ExactForm { form, count, n_notes, idf, weight, postings });
             }
         }
@@ -749,10 +760,13 @@ impl QueryBuilder<'_> {
 }
 
 /// Counts one more occurrence of `form`.
-fn count(forms: &mut Vec<(String, u32)>, form: &str) {
-    match forms.iter_mut().find(|(known, _)| known == form) {
-        Some((_, n)) => *n += 1,
-        None => forms.push((form.to_owned(), 1)),
+fn count(forms: &mut Vec<TypedForm>, form: &str, is_required: bool) {
+    match forms.iter_mut().find(|known| known.form == form) {
+        Some(known) => {
+            known.count += 1;
+            known.is_required |= is_required;
+        }
+        None => forms.push(TypedForm { form: form.to_owned(), count: 1, is_required }),
     }
 }
 

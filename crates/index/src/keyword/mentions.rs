@@ -27,7 +27,7 @@ const MAX_NOTES_WITH_SECTION: usize = 30;
 const MAX_WITH_NAME: usize = 30;
 
 /// Share of its bonus that a name loses if the note contains no word of the query as typed.
-const FOLDED_LOSS: f64 = 0.05;
+const FOLDED_LOSS: f64 = 0.5;
 
 /// Note whose name occurs in a query.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -318,13 +318,19 @@ fn word_as_typed_ranks_above_other_spellings() {
         ("", "NET of taxes"),
         ("", "at home, home and home"),
         ("", "set $HOME first"),
+        ("", "ano nuevo, ano nuevo"),
+        ("", "feliz año nuevo a todos"),
     ]);
     for (query, expected) in [
         ("+thé", &[1][..]),
-        ("año", &[3, 2]),
+        ("año", &[3, 10, 2]),
+        ("año nuevo", &[10, 9]),
+        ("\"año nuevo\"", &[10, 9]),
+        ("+año +nuevo feliz", &[10, 9]),
+        (".net runtime framework", &[5]),
         (".NET", &[5, 6, 4]),
         ("$HOME", &[8, 7]),
-        ("ano", &[2, 3]),
+        ("ano", &[2, 9, 3]),
     ] {
         let notes = found(&reader, query);
         assert_eq!(&notes[..expected.len()], expected, "{query}");
