@@ -63,9 +63,9 @@ const LONGEST: usize = 64;
 
 /// Parses a date as programs and people write it.
 ///
-/// - A day: `2024-05-09`, `2024/5/9`, `9 May 2024`, `Thursday, May 9th 2024`; the day of a link to a daily note (`[[2024-05-09|today]]`); of a month (`2024-05`), its first.
+/// - A day: `2024-05-09`, `2024/5/9`, `9 May 2024`, `Thursday, May 9th 2024`; the day of a link to a daily note (`[[2024-05-09|today]]`, `[2024-05-09](2024-05-09.md)`); of a month (`2024-05`, `May 2024`), its first.
 /// - A time after it: `10:00`, `10:00:00`, `10:00 pm`.
-/// - A zone after that: `Z`, `UTC`, `GMT`, `+0200`, `+02:00`. Without one, the time is UTC.
+/// - A zone after that: `Z`, `UTC`, `GMT`, `+0200`, `+02:00`, `+0000 UTC`. Without one, the time is UTC.
 ///
 /// Names of months and days are English, in any case, whole or as their first three letters.
 #[must_use]
@@ -76,7 +76,9 @@ pub fn written(text: &str) -> Option<WrittenDate> {
     }
     moment(text).or_else(|| {
         let link = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-        let daily = link.map(|link| link.split_once('|').map_or(link, |(day, _)| day));
+        let wikilink = link.map(|link| link.split_once('|').map_or(link, |(day, _)| day));
+        let labelled = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(')'));
+        let daily = wikilink.or_else(|| Some(labelled?.split_once("](")?.0));
         let text = daily.unwrap_or(text).to_ascii_lowercase();
         let mut parts = DateParts::default();
         let mut words = text.split(|c: char| c.is_whitespace() || c == ',');
@@ -129,6 +131,7 @@ impl<'t> DateParts<'t> {
         match (n_digits, rest) {
             (0, "" | "of" | "at" | "the") => Some(()),
             (0, "am" | "pm") => set(&mut self.half, rest),
+            (0, "utc" | "gmt") if self.zone.is_some_and(is_zero) => Some(()),
             (0, "z" | "utc" | "gmt") => set(&mut self.zone, "Z"),
             (0, _) if rest.starts_with(['+', '-']) && self.time.is_some() => {
                 is_digits(&rest[1..].replacen(':', "", 1)).then_some(())?;
@@ -162,7 +165,10 @@ impl<'t> DateParts<'t> {
     /// Returns the moment; `None` if a part is missing or does not exist.
     fn moment(&self) -> Option<WrittenDate> {
         let Self { year, month, day, time, half, zone } = self;
-        let date = format!("{}-{:0>2}-{:0>2}", (*year)?, (*month)?, (*day)?);
+        let date = format!("{}-{:0>2}-{:0>2}", (*year)?, (*month)?, day.unwrap_or("1"));
+        if day.is_none() && time.is_some() {
+            return None;
+        }
         let Some(time) = time else {
             return moment(&date).filter(|_| half.is_none() && zone.is_none());
         };
@@ -175,6 +181,11 @@ impl<'t> DateParts<'t> {
         };
         moment(&format!("{date}T{hour:0>2}:{rest}{}", zone.unwrap_or_default()))
     }
+}
+
+/// Returns true for the offset of UTC.
+fn is_zero(offset: &str) -> bool {
+    offset.bytes().skip(1).all(|byte| matches!(byte, b'0' | b':'))
 }
 
 /// Sets a part that is still unknown.
@@ -248,7 +259,9 @@ mod tests {
             "2024-5-8 22:30:00 -0130",
             "[[2024-05-09]]",
             "[[2024-05-09|today]]",
+            "[2024-05-09](daily/2024-05-09.md)",
             "2024-05-09 00:00:00 UTC",
+            "2024-05-09 00:00:00 +0000 UTC",
             "2024-05-09 00:00 gmt",
             "2024/05/09 12:00 AM",
             "2024-05-09T12:00:00 am",
@@ -272,6 +285,8 @@ mod tests {
         for (text, expected) in [
             ("2024-03", "2024-03-01"),
             ("2024/3", "2024-03-01"),
+            ("March 2024", "2024-03-01"),
+            ("2024-03-10 10:00:00.5 +0000 UTC", "2024-03-10T10:00:00.5"),
             ("2024-03-10 10:00:00 UTC", "2024-03-10T10:00:00"),
             ("Sunday, March 10th 2024, 11:30:00 pm", "2024-03-10T23:30:00"),
             ("2024-03-10 12:15pm", "2024-03-10T12:15"),
@@ -306,7 +321,10 @@ mod tests {
             "2024",
             "1.2.3.4",
             "2024.5",
-            "May 2024",
+            "May",
+            "May 2024 10:00",
+            "2024-05-09 10:00 +0200 UTC",
+            "[2024-05-09](a",
             "9 May",
             "2024-05-09 UTC",
             "2024-05-09 13:00 pm",
