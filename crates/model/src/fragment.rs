@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use percent_encoding::percent_decode_str;
+
 use crate::{Block, Heading, Span, fold};
 
 /// Maximum number of parts into which a fragment is split at its `#`; headings have six levels.
@@ -57,9 +59,23 @@ impl HeadingForm {
 /// A heading is named by its text, or by texts of headings above it followed by its own: `Install#Linux`.
 /// Spellings are tried in this order: the text in any case, its words without punctuation (Obsidian), and its anchor (GitHub), where `-1`, `-2` distinguish repeated headings.
 /// Each is first compared with the whole fragment and then with its parts, since a heading may contain `#`.
+/// A fragment that names nothing as it is written is decoded as the end of an address: `Some%20Heading`.
 /// `page=3`, as links to PDF files are written, names the heading `Page 3`; further parameters (`page=3&zoom=100`) are ignored.
 #[must_use]
 pub fn section(
+    fragment: &str,
+    headings: &[Heading],
+    blocks: &[Block],
+    n_chars: u32,
+) -> Option<NamedPart> {
+    let named = |fragment: &str| section_as_written(fragment, headings, blocks, n_chars);
+    named(fragment).or_else(|| {
+        let decoded = percent_decode_str(fragment).decode_utf8().ok()?;
+        if decoded == fragment { None } else { named(&decoded) }
+    })
+}
+
+fn section_as_written(
     fragment: &str,
     headings: &[Heading],
     blocks: &[Block],
@@ -247,6 +263,9 @@ mod tests {
             ("setup-part-1", Some((50, 60))),
             ("some-heading", Some((60, 90))),
             ("some heading", Some((60, 90))),
+            ("Some%20Heading%21", Some((60, 90))),
+            ("B#Setup%20part%201", Some((50, 60))),
+            ("Some%FFHeading", None),
             ("setup", Some((10, 20))),
             ("setup-1", Some((30, 50))),
             ("b#setup-1", Some((30, 50))),
