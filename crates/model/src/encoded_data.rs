@@ -163,8 +163,7 @@ fn base64(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     while at < bytes.len() {
         let run = run_around(bytes, block.0.end, at);
-        let follows =
-            block.1 > 0 && bytes[block.0.end..run.start].iter().all(u8::is_ascii_whitespace);
+        let follows = block.1 > 0 && bytes[block.0.end..run.start].iter().all(is_between_lines);
         let is_data = run.len() >= MIN_LINE && is_base64(&bytes[run.clone()]);
         if is_data && follows {
             block = (block.0.start..run.end, block.1 + 1);
@@ -179,9 +178,14 @@ fn base64(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Returns true for bytes between two lines of base64: white space, and the marks of a quote.
+fn is_between_lines(byte: &u8) -> bool {
+    byte.is_ascii_whitespace() || *byte == b'>'
+}
+
 /// Returns a block of base64 with its shorter last line, if it is longer than a line.
 fn long_block(bytes: &[u8], (range, n_lines): &(Range<usize>, usize)) -> Option<Range<usize>> {
-    let n_blanks = bytes[range.end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let n_blanks = bytes[range.end..].iter().take_while(|byte| is_between_lines(byte)).count();
     let start = range.end + n_blanks;
     let last = start..start + bytes[start..].iter().take_while(|byte| is_of_base64(**byte)).count();
     let is_alone = bytes.get(last.end).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
@@ -267,6 +271,11 @@ mod tests {
                 "a data address",
                 format!("a ![x](data:image/png;base64,{}) b", data(5000)),
                 "a ![x]() b",
+            ),
+            (
+                "base64 in a quote",
+                format!("> a\n> {}\n> {}==\n> b", data(76), data(30)),
+                "> a\n> \n> b",
             ),
             ("a short one", "a data:,x data:;base64,QQ== b".to_owned(), "a data:,x  b"),
             (
