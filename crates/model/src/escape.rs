@@ -22,35 +22,43 @@ pub fn is_hidden_control(c: char) -> bool {
 /// Text chosen by a note can then neither begin a line of output nor change how the rest of the line is shown.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    with_visible(text, is_hidden_control)
+    with_visible(text, is_hidden_control, as_rust)
 }
 
-/// Returns a text of several lines in which control characters are visible, except line feeds and tabs. The carriage return of a line ending is removed.
-///
-/// Marks of bidirectional text stay: they order the words of a line and end with it.
+/// Returns a text of several lines in which hidden controls are visible, except line feeds, tabs and the marks that only give their place a direction. The carriage return of a line ending is removed.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     let text = if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() };
-    let is_escaped = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let is_kept = |c: char| matches!(c, '\n' | '\t' | '\u{61c}' | '\u{200e}' | '\u{200f}');
+    let is_escaped = |c: char| is_hidden_control(c) && !is_kept(c);
     match text {
-        Cow::Borrowed(text) => with_visible(text, is_escaped),
-        Cow::Owned(text) => Cow::Owned(with_visible(&text, is_escaped).into_owned()),
+        Cow::Borrowed(text) => with_visible(text, is_escaped, as_rust),
+        Cow::Owned(text) => Cow::Owned(with_visible(&text, is_escaped, as_rust).into_owned()),
     }
 }
 
-/// Escapes the characters that `is_escaped` selects, as Rust writes them.
-fn with_visible(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+/// Replaces each character that `is_escaped` selects with what `write` appends for it.
+fn with_visible(
+    text: &str,
+    is_escaped: impl Fn(char) -> bool,
+    write: impl Fn(&mut String, char),
+) -> Cow<'_, str> {
     let Some(first) = text.find(&is_escaped) else { return text.into() };
     let mut out = String::with_capacity(text.len() + "\\u{202e}".len());
     out.push_str(&text[..first]);
     for c in text[first..].chars() {
         if is_escaped(c) {
-            out.extend(c.escape_default());
+            write(&mut out, c);
         } else {
             out.push(c);
         }
     }
     out.into()
+}
+
+/// Appends `c` as Rust escapes it.
+fn as_rust(out: &mut String, c: char) {
+    out.extend(c.escape_default());
 }
 
 /// Returns a code fence that `text` cannot close: longer than any run of backticks in it, and at least three.
@@ -95,33 +103,23 @@ pub fn link_destination(uri: &str) -> String {
 /// Escapes the hidden controls of serialized JSON. They occur only inside strings, so a parser restores them.
 #[must_use]
 pub fn json(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden_control) {
-        return text.into();
-    }
-    let mut out = String::with_capacity(text.len() + "\\u202e".len());
-    for c in text.chars() {
-        if is_hidden_control(c) {
-            // Writing to a string cannot fail. No hidden control is beyond the basic plane.
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
-    out.into()
+    with_visible(text, is_hidden_control, |out, c| {
+        // Writing to a string cannot fail. No hidden control is beyond the basic plane.
+        let _ = write!(out, "\\u{:04x}", u32::from(c));
+    })
 }
 
-/// Characters that [`xml`] must also escape in an attribute: quotes end it, parsers replace line breaks and tabs with spaces, and other hidden controls change how the line is shown.
-pub const XML_ATTRIBUTE: &[char] = &[
-    '"', '\n', '\t', '\u{85}', '\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}',
-    '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}',
-    '\u{2069}',
-];
+/// Returns true for characters that [`xml`] must also escape in an attribute: quotes end it, parsers replace line breaks and tabs with spaces, and other hidden controls change how the line is shown.
+#[must_use]
+pub fn is_special_in_xml_attribute(c: char) -> bool {
+    c == '"' || is_hidden_control(c)
+}
 
-/// Escapes `text` so that an XML parser restores it: markup, carriage returns, and the characters of `also`.
+/// Escapes `text` so that an XML parser restores it: markup, carriage returns, and the characters that `is_special` selects.
 ///
 /// Characters that XML 1.0 cannot contain become U+FFFD.
 #[must_use]
-pub fn xml(text: &str, also: &[char]) -> String {
+pub fn xml(text: &str, is_special: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -130,10 +128,9 @@ pub fn xml(text: &str, also: &[char]) -> String {
             '>' => out.push_str("&gt;"),
             // Parsers replace a bare carriage return with a line feed.
             '\r' => out.push_str("&#13;"),
-            '"' if also.contains(&c) => out.push_str("&quot;"),
-            _ if also.contains(&c) => drop(write!(out, "&#{};", u32::from(c))),
-            '\n' | '\t' => out.push(c),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            '"' if is_special(c) => out.push_str("&quot;"),
+            _ if is_special(c) => drop(write!(out, "&#{};", u32::from(c))),
             _ => out.push(c),
         }
     }
@@ -151,7 +148,8 @@ mod tests {
             ("", "", ""),
             ("a\n\tb\r\nc\rd", "a\\n\\tb\\r\\nc\\rd", "a\n\tb\nc\\rd"),
             ("x\u{1b}[31m\0", "x\\u{1b}[31m\\u{0}", "x\\u{1b}[31m\\u{0}"),
-            ("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c", "a\u{202e}b\u{2028}c"),
+            ("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c", "a\\u{202e}b\\u{2028}c"),
+            ("א\u{200f}!\u{85}", "א\\u{200f}!\\u{85}", "א\u{200f}!\\u{85}"),
             (
                 "שלום 👩\u{200d}🌾 e\u{301}",
                 "שלום 👩\u{200d}🌾 e\u{301}",
@@ -170,8 +168,7 @@ mod tests {
             let line = one_line(&text);
             assert_eq!(line.lines().count(), 1, "{c:?}");
             assert!(!line.contains(is_hidden_control), "{c:?}");
-            let attribute = xml(&text, XML_ATTRIBUTE);
-            assert!(c.is_control() || !attribute.contains(is_hidden_control), "{c:?}");
+            assert!(!xml(&text, is_special_in_xml_attribute).contains(is_hidden_control), "{c:?}");
             assert!(!link_destination(&text).contains(is_hidden_control), "{c:?}");
             assert!(!json(&text).contains(is_hidden_control), "{c:?}");
             assert!(!is_hidden_control(c) || u32::from(c) <= 0xffff, "{c:?}");
@@ -204,9 +201,9 @@ mod tests {
     #[test]
     fn xml_is_escaped_by_its_context() {
         let text = "a & <b>\r\n\"c\"\t\u{1}";
-        assert_eq!(xml(text, &[]), "a &amp; &lt;b&gt;&#13;\n\"c\"\t\u{fffd}");
+        assert_eq!(xml(text, |_| false), "a &amp; &lt;b&gt;&#13;\n\"c\"\t\u{fffd}");
         assert_eq!(
-            xml(text, XML_ATTRIBUTE),
+            xml(text, is_special_in_xml_attribute),
             "a &amp; &lt;b&gt;&#13;&#10;&quot;c&quot;&#9;\u{fffd}"
         );
     }

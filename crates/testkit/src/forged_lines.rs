@@ -9,7 +9,7 @@ pub const FORGED: &str = "FORGED";
 const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// Characters that hide text or change its order.
-const MARKS: [char; 5] = ['\u{1b}', '\u{202e}', '\u{2066}', '\u{200f}', '\u{7f}'];
+const MARKS: [char; 6] = ['\u{1b}', '\u{202e}', '\u{2066}', '\u{200f}', '\u{7f}', '\u{9b}'];
 
 /// Returns `n` notes, as file names and texts, that are linked in a ring. Their file names, titles, aliases, tags, types, property names and link types contain line ends followed by [`FORGED`].
 #[must_use]
@@ -17,7 +17,7 @@ pub fn notes(random: &mut Random, n: usize) -> Vec<(String, String)> {
     let mut forged = |kind: &str| {
         let n_ends = 1 + random.below(2);
         let ends: String = (0..n_ends).map(|_| LINE_ENDS[random.below(LINE_ENDS.len())]).collect();
-        format!("{kind} {}{ends}{FORGED} {kind}", MARKS[random.below(MARKS.len())])
+        format!("{kind} {}{ends}{FORGED}", MARKS[random.below(MARKS.len())])
     };
     let names: Vec<String> = (0..n).map(|at| forged(&format!("file {at}")) + ".md").collect();
     let note = |at: usize, forged: &mut dyn FnMut(&str) -> String| {

@@ -1,6 +1,7 @@
 //! JSON: one object per line for each note.
 
 use serde::Serialize;
+use weft_model::escape;
 
 use super::{Frames, NoteLabel, Shown, WrapperParts};
 use crate::Mode;
@@ -58,7 +59,13 @@ pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {
         headings,
         blocks,
     };
-    serde_json::to_string(&note).expect("strings, numbers and lists of them are always JSON")
+    one_line_json(&note)
+}
+
+/// Writes a note as one line of JSON, without characters that change how the line is shown.
+fn one_line_json(note: &impl Serialize) -> String {
+    let text = serde_json::to_string(note);
+    escape::json(&text.expect("strings, numbers and lists of them are always JSON")).into_owned()
 }
 
 /// A note of a context of passages, without unknown fields.
@@ -101,5 +108,5 @@ pub(super) fn passages(label: &NoteLabel<'_>, shown: Shown<'_, '_>, frames: Fram
         headings,
         passages,
     };
-    serde_json::to_string(&note).expect("strings, numbers and lists of them are always JSON")
+    one_line_json(&note)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use weft_model::escape::{self, XML_ATTRIBUTE};
+use weft_model::escape::{self, is_special_in_xml_attribute};
 
 use super::{Frames, NoteLabel, Shown, WrapperParts, joined};
 use crate::Mode;
@@ -26,18 +26,19 @@ pub(super) fn note(label: &NoteLabel<'_>, content: &Content<'_>) -> String {
     for (name, value) in attributes {
         if let Some(value) = value {
             // Writing to a string cannot fail.
-            let _ = write!(out, " {name}=\"{}\"", escape::xml(value, XML_ATTRIBUTE));
+            let _ = write!(out, " {name}=\"{}\"", escape::xml(value, is_special_in_xml_attribute));
         }
     }
     let _ = writeln!(out, " characters=\"{}\">", label.n_chars);
     match content.mode {
         Mode::Structural => {
-            let _ = writeln!(out, "<headings>{}</headings>", escape::xml(&content.text(), &[]));
+            let _ =
+                writeln!(out, "<headings>{}</headings>", escape::xml(&content.text(), |_| false));
         }
         Mode::Full | Mode::Snippet => {
             for excerpt in &content.excerpts {
                 let span = excerpt.span.unwrap_or_default();
-                let text = escape::xml(excerpt.text, &[]);
+                let text = escape::xml(excerpt.text, |_| false);
                 let _ = writeln!(
                     out,
                     "<text start=\"{}\" end=\"{}\">{text}</text>",
@@ -61,22 +62,23 @@ pub(super) fn passages(label: &NoteLabel<'_>, shown: Shown<'_, '_>, frames: Fram
     let mut out = String::from("<note");
     for (name, value) in attributes {
         if let Some(value) = value {
-            let _ = write!(out, " {name}=\"{}\"", escape::xml(value, XML_ATTRIBUTE));
+            let _ = write!(out, " {name}=\"{}\"", escape::xml(value, is_special_in_xml_attribute));
         }
     }
     out.push_str(">\n");
     match shown {
         Shown::Outline(content) => {
-            let _ = writeln!(out, "<headings>{}</headings>", escape::xml(&content.text(), &[]));
+            let _ =
+                writeln!(out, "<headings>{}</headings>", escape::xml(&content.text(), |_| false));
         }
         Shown::Runs(runs) => {
             for run in runs {
                 let path = frames.path(run);
-                let text = escape::xml(run.text, &[]);
+                let text = escape::xml(run.text, |_| false);
                 let _ = if path.is_empty() {
                     writeln!(out, "<text>{text}</text>")
                 } else {
-                    let path = escape::xml(&path, XML_ATTRIBUTE);
+                    let path = escape::xml(&path, is_special_in_xml_attribute);
                     writeln!(out, "<text in=\"{path}\">{text}</text>")
                 };
             }

@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 pub use weft_model::escape::fence;
-use weft_model::escape::{self, XML_ATTRIBUTE, link_destination};
+use weft_model::escape::{self, is_special_in_xml_attribute, link_destination};
 
 use super::cost::two_digits;
 use super::view::{FocusView, LinkView, NoteView, View};
@@ -226,7 +226,8 @@ fn written(link: &LinkView<'_>) -> String {
 }
 
 fn as_json(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).expect("strings, flags and lists of them are always JSON")
+    let text = serde_json::to_string(value);
+    escape::json(&text.expect("strings, flags and lists of them are always JSON")).into_owned()
 }
 
 const PATH: &str = "contextual_path";
@@ -293,13 +294,13 @@ impl fmt::Display for XmlLink<'_> {
         write!(
             f,
             " uri=\"{}\" title=\"{}\"",
-            escape::xml(self.0.uri, XML_ATTRIBUTE),
-            escape::xml(&self.0.title, XML_ATTRIBUTE)
+            escape::xml(self.0.uri, is_special_in_xml_attribute),
+            escape::xml(&self.0.title, is_special_in_xml_attribute)
         )
     }
 }
 
 /// Escapes text between tags.
 fn escaped(text: &str) -> String {
-    escape::xml(text, &['"'])
+    escape::xml(text, |c| c == '"')
 }

