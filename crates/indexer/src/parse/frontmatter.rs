@@ -37,18 +37,29 @@ pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Fron
         }
     };
     let entries = without_repeats(entries, diagnostics);
-    report_commented_tags(yaml, &entries, diagnostics);
+    report_commented_values(yaml, &entries, diagnostics);
     Some(Frontmatter { entries, stray_lines })
 }
 
-/// Reports tags that YAML takes for a comment: `tags: #one #two` has no value.
-fn report_commented_tags(yaml: &str, entries: &[PropertyEntry], diagnostics: &mut Vec<Diagnostic>) {
+/// Reports values that YAML takes for a comment: `tags: #one #two` has no value. A comment that is meant as one has a space after its `#`.
+fn report_commented_values(
+    yaml: &str,
+    entries: &[PropertyEntry],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     for KeyLines { key, value, line, below, end, .. } in key_lines(yaml) {
         let is_incomplete = |entry: &PropertyEntry| {
             let items = entry.value.items();
             entry.line == line && (items.is_empty() || items.contains(&Value::Null))
         };
-        if !is_one_of(key, TAGS) || !entries.iter().any(is_incomplete) {
+        if !entries.iter().any(is_incomplete) {
+            continue;
+        }
+        if !is_one_of(key, TAGS) {
+            if value.strip_prefix('#').is_some_and(|text| text.starts_with(char::is_alphanumeric)) {
+                let quoted = value.replace('\'', "''");
+                diagnostics.push(commented_value(key, &format!("'{quoted}'"), line));
+            }
             continue;
         }
         let below = yaml[below..end].lines().filter_map(|line| line.trim().strip_prefix('-'));
@@ -59,13 +70,17 @@ fn report_commented_tags(yaml: &str, entries: &[PropertyEntry], diagnostics: &mu
             .filter(|tag| !tag.is_empty());
         let tags: Vec<&str> = tags.collect();
         if !tags.is_empty() {
-            let message = format!(
-                "YAML takes the text after `#` in `{key}` for a comment; write `{key}: [{}]`.",
-                tags.join(", ")
-            );
-            diagnostics.push(diagnostic(code::COMMENTED_VALUE, message, Some(line + 1)));
+            diagnostics.push(commented_value(key, &format!("[{}]", tags.join(", ")), line));
         }
     }
+}
+
+/// Reports that YAML takes the value of `key` for a comment, and what to write instead.
+fn commented_value(key: &str, instead: &str, line: u32) -> Diagnostic {
+    let message = format!(
+        "YAML takes the text after `#` in `{key}` for a comment; write `{key}: {instead}`."
+    );
+    diagnostic(code::COMMENTED_VALUE, message, Some(line + 1))
 }
 
 /// Reports a block that has no properties.
@@ -245,12 +260,17 @@ pub(super) fn scalars(yaml: &str) -> Vec<Scalar> {
     })
 }
 
-/// Splits a line `key: value` that begins a top-level key.
+/// Splits a line `key: value` that begins a top-level key. The space after the colon may be missing after a single word that is not the scheme of an address.
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     if line.starts_with(|first: char| first.is_whitespace() || matches!(first, '#' | '-')) {
         return None;
     }
-    let (key, value) = line.split_once(": ").or_else(|| line.trim_end().split_once(":"))?;
+    let without_space = || {
+        let (key, value) = line.trim_end().split_once(':')?;
+        let is_word = key.starts_with(char::is_alphabetic) && !key.contains(char::is_whitespace);
+        (value.is_empty() || is_word && !value.starts_with("//")).then_some((key, value))
+    };
+    let (key, value) = line.split_once(": ").or_else(without_space)?;
     (!key.trim().is_empty() && !key.contains(['[', ']', '{', '}']))
         .then(|| (key.trim(), value.trim()))
 }
@@ -466,7 +486,9 @@ mod tests {
             ("tags:\nb: 1\n", None),
             ("tags:\n  # kinds of moss\n  - two\n", None),
             ("tags: one # and more\n", None),
-            ("author: #one\n", None),
+            ("author: #one's\n", Some("`author: '#one''s'`")),
+            ("date: # fill in\n", None),
+            ("author: one #two\n", None),
         ] {
             let mut diagnostics = Vec::new();
             assert!(read(yaml, &mut diagnostics).is_some(), "{yaml}");
@@ -482,7 +504,13 @@ mod tests {
 
     #[test]
     fn lines_of_no_property_are_kept_and_reported() {
-        let cases: [(&str, &[&str], &[u32]); 7] = [
+        let cases: [(&str, &[&str], &[u32]); 9] = [
+            (
+                "a: 1\nbad poppy:1\n10:30 standup oleander\n",
+                &["bad poppy:1", "10:30 standup oleander"],
+                &[3, 4],
+            ),
+            ("a: @b\nhttps://example.org/page\nc:2\n", &["https://example.org/page"], &[3]),
             ("> a quote\na: 1\n", &["> a quote"], &[2]),
             ("a: 1\n{{cursor}}\n\nb: 2\n==x==\n", &["{{cursor}}", "==x=="], &[3, 6]),
             ("m:\n  k: v\n  j: a: b\n", &["j: a: b"], &[4]),

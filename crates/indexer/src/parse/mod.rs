@@ -93,7 +93,7 @@ pub mod code {
     pub const BROKEN_FRONTMATTER: DiagnosticCode = warning("broken-frontmatter");
     /// A line of invalid frontmatter belongs to no property; it is searched as text.
     pub const STRAY_FRONTMATTER: DiagnosticCode = warning("stray-frontmatter");
-    /// Tags are missing because YAML takes everything after ` #` for a comment.
+    /// A value is missing because YAML takes everything after ` #` for a comment.
     pub const COMMENTED_VALUE: DiagnosticCode = warning("commented-value");
     /// A property that dates the note is not a date.
     pub const UNREADABLE_DATE: DiagnosticCode = notice("unreadable-date");
