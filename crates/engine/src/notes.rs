@@ -8,7 +8,7 @@ use weft_index::notes::{NoteTable, Resolution};
 use weft_model::{Block, Heading, LinkSource, NoteId, Span, TextHash, Uri, Value};
 
 use crate::page_token::{PageTokens, page_size};
-use crate::{Engine, EngineError, Filter, Warning, note_by_name, section, unknown};
+use crate::{Engine, EngineError, Filter, Warning, WarningCode, note_by_name, section, unknown};
 
 /// A note by uri and title.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,6 +201,8 @@ pub struct ResolveAnswer {
     pub candidates: Vec<NoteRef>,
     /// Uris similar to the target, if no note matches.
     pub suggestions: Vec<Uri>,
+    /// Warnings about the fragment of the target.
+    pub warnings: Vec<Warning>,
     /// Generation of the snapshot.
     pub generation: u64,
 }
@@ -293,6 +295,12 @@ impl Engine {
             None => notes.find_linked(target),
             Some(from) => notes.find_from(target, note_by_name(&snapshot, from)?),
         };
+        let mut warnings = Vec::new();
+        if let (Some(note), (_, Some(fragment))) = (found.note, notes.find_part(target))
+            && let Err(unknown) = section(&snapshot, note, &fragment, &mut warnings)
+        {
+            warnings.push(Warning::new(WarningCode::UnknownFragment, unknown.to_string()));
+        }
         Ok(ResolveAnswer {
             target: target.clone(),
             uri: found.note.map(|id| notes.graph().uri(id).clone()),
@@ -300,6 +308,7 @@ impl Engine {
             rule: found.rule.map(str::to_owned),
             suggestions: if found.note.is_none() { notes.near_matches(target) } else { Vec::new() },
             candidates: found.candidates.into_iter().map(|id| reference(&snapshot, id)).collect(),
+            warnings,
             generation: snapshot.generation,
         })
     }

@@ -145,7 +145,8 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
             let target = target.join(" ");
             let request = ResolveLinkRequest { target, from, ..ResolveLinkRequest::default() };
             let call = async |client: &Client, it| client.notes().resolve_link(it).await;
-            answer(global, request, call, |_| &[], |answer, _| print::resolved(answer)).await
+            let human = |answer: &_, _: &_| print::resolved(answer);
+            answer(global, request, call, |answer| &answer.warnings, human).await
         }
         Command::Walk(walk) => {
             with_client(global, async |client| walk::run(client, *walk, global).await).await

@@ -65,8 +65,16 @@ pub(crate) fn list_response(answer: engine::ListAnswer) -> wire::ListNotesRespon
 }
 
 pub(crate) fn resolve_response(answer: engine::ResolveAnswer) -> wire::ResolveLinkResponse {
-    let engine::ResolveAnswer { target, uri, path, rule, candidates, suggestions, generation } =
-        answer;
+    let engine::ResolveAnswer {
+        target,
+        uri,
+        path,
+        rule,
+        candidates,
+        suggestions,
+        warnings,
+        generation,
+    } = answer;
     wire::ResolveLinkResponse {
         target,
         uri: uri.map(|uri| uri.to_string()),
@@ -74,6 +82,7 @@ pub(crate) fn resolve_response(answer: engine::ResolveAnswer) -> wire::ResolveLi
         rule,
         candidates: candidates.into_iter().map(reference).collect(),
         suggestions: suggestions.iter().map(ToString::to_string).collect(),
+        warnings: super::warnings(warnings),
         generation,
     }
 }

@@ -1,7 +1,9 @@
 //! Names with a fragment: `note#Heading` and `note#^block`.
 
 use weft_engine::context::{ContextRequest, FocusSource};
-use weft_engine::{EngineError, NoteRequest, RelatedRequest, RelationSet, Rendering, WarningCode};
+use weft_engine::{
+    EngineError, NoteRequest, RelatedRequest, RelationSet, Rendering, ResolveRequest, WarningCode,
+};
 use weft_model::Span;
 
 use crate::Vault;
@@ -70,6 +72,29 @@ fn unknown_fragment_never_means_the_whole_note() {
         assert!(matches!(&error, EngineError::UnknownFragment { .. }), "{error}");
         let message = format!("`S` has no heading or block `{fragment}`; its headings include `A`");
         assert!(error.to_string().starts_with(&message), "{error}");
+    }
+}
+
+#[test]
+fn resolved_name_reports_unknown_and_repeated_fragments() {
+    let vault = Vault::new(GARDEN);
+    for from in [None, Some("moss".to_owned())] {
+        for (target, expected) in [
+            ("S", &[][..]),
+            ("S#Linux", &[]),
+            ("S.md#Open%20items%20urgent", &[]),
+            ("S#^p1", &[]),
+            ("C#", &[]),
+            ("S#Nope", &[WarningCode::UnknownFragment]),
+            ("S#^p2", &[WarningCode::UnknownFragment]),
+            ("S#Setup", &[WarningCode::AmbiguousName]),
+            ("later#x", &[]),
+        ] {
+            let request = ResolveRequest { target: target.to_owned(), from: from.clone() };
+            let answer = vault.engine.resolve(&request).unwrap();
+            let codes: Vec<WarningCode> = answer.warnings.iter().map(|it| it.code).collect();
+            assert_eq!(codes, expected, "{target} from {from:?}");
+        }
     }
 }
 

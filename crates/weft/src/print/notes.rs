@@ -162,8 +162,16 @@ pub(crate) fn place(place: &LocateNoteResponse) -> String {
 
 /// Formats the resolution of a link target.
 pub(crate) fn resolved(answer: &ResolveLinkResponse) -> String {
-    let ResolveLinkResponse { target, uri, path, rule, candidates, suggestions, generation: _ } =
-        answer;
+    let ResolveLinkResponse {
+        target,
+        uri,
+        path,
+        rule,
+        candidates,
+        suggestions,
+        generation: _,
+        warnings: _,
+    } = answer;
     let target = harmless(target);
     let mut out = match uri {
         Some(uri) => format!(
