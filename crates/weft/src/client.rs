@@ -29,10 +29,12 @@ use weft_proto::noteweft::v1::{
 };
 
 use crate::cli::Global;
+use crate::commands::aside;
 use crate::connection::{ClientCredentials, default_address, is_connection_setting};
 use crate::failure::Failure;
 use crate::handover::Handover;
 use crate::hint::Hint;
+use crate::print;
 use crate::progress::Progress;
 
 /// Intended use of a client.
@@ -288,10 +290,12 @@ pub(crate) async fn open(
     };
     let services = Services::new(limits);
     services.attach(Arc::clone(&vaults));
-    if let Err(failure) = update_index(vaults, purpose.waits()).await {
+    if let Err(failure) = update_index(Arc::clone(&vaults), purpose.waits()).await {
         shut_down(services).await;
         return Err(failure);
     }
+    // What was damaged or of an earlier release, and rebuilt.
+    aside(&print::notices(&vaults.indexer().status().notices));
     Ok(Opened::InProcess(services))
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn status(status: &StatusResponse) -> String {
     if let Some(server) = &status.server {
         row("server", &of_server(server));
     }
-    out.push_str(&notices(status));
+    out.push_str(&notices(&status.notices));
     let credentials = status.server.iter().flat_map(|server| &server.credential_errors);
     for error in credentials.chain(&status.last_error) {
         let _ = writeln!(out, "{} {}", paint(BAD, "✗"), harmless(error));
@@ -243,13 +243,13 @@ pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&st
         status.unresolved_count,
     );
     let _ = writeln!(out, "{}\n", paint(DIM, &about));
-    out + &notices(status)
+    out + &notices(&status.notices)
 }
 
 /// Formats the notices for the operator, one line each.
-fn notices(status: &StatusResponse) -> String {
+pub(crate) fn notices(notices: &[String]) -> String {
     let line = |notice: &String| format!("{} {}\n", paint(NOTICE, "!"), harmless(notice));
-    status.notices.iter().map(line).collect()
+    notices.iter().map(line).collect()
 }
 
 /// Formats the files with problems, or all files, and a summary.

@@ -59,6 +59,29 @@ fn of_format(home: &Path, other: fn(u8) -> u8) -> InjectedFault {
     fault
 }
 
+#[test]
+fn index_of_an_earlier_release_is_rebuilt_and_reported_once() {
+    let home = tempfile::tempdir().unwrap();
+    let (flags, _held) = of_format(home.path(), |format| format - 1);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let search = || {
+        let output =
+            weft(home.path(), &[&["search", "moss", "--format", "json"], &flags[..]].concat());
+        assert!(output.status.success(), "{output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["hits"][0]["uri"], "moss", "{answer:#}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let notice = search();
+    assert!(notice.contains("of an earlier release"), "{notice}");
+    assert!(
+        notice.contains("the index was rebuilt from the files, and the vectors are kept"),
+        "{notice}"
+    );
+    let later = search();
+    assert!(!later.contains("rebuilt"), "{later}");
+}
+
 /// Computes CRC-32 as in IEEE 802.3, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |sum: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
