@@ -11,7 +11,7 @@ use tantivy::schema::{
 };
 
 /// Format version. Incremented whenever the analysis or the schema changes, so that older indexes are rebuilt.
-pub(super) const FORMAT: u32 = 11;
+pub(super) const FORMAT: u32 = 12;
 
 /// Name under which the index looks up `EncodedTokenizer`.
 pub(super) const TOKENIZER: &str = "weft";

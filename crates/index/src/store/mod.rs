@@ -43,7 +43,7 @@ use crate::notes::Spill;
 use crate::truncated_maps::TruncatedFile;
 
 /// Format of the store's files that this release reads and writes.
-pub(crate) const FORMAT_VERSION: u32 = 5;
+pub(crate) const FORMAT_VERSION: u32 = 6;
 
 /// Generations that may be published before [`Store::reserve_generation`] writes again.
 const RESERVE_AHEAD: u64 = 1024;
