@@ -334,7 +334,11 @@ impl Daemon {
             tracing::warn!(%address, "connections are not encrypted; set tls.certificate, or expose this address only to a TLS proxy");
         }
         let connections = connection_tables(server);
-        let services = Services::new(ServiceLimits::from(server));
+        // If the limit of open files leaves few connections, the streams of one client cannot take all of them.
+        let n_connections = connections[0].limits().total;
+        let limits = ServiceLimits::from(server);
+        let max_streams = limits.max_streams.min(n_connections);
+        let services = Services::new(ServiceLimits { max_streams, ..limits });
         let credentials = watch::Sender::new(credentials);
         services.set_server(ServerState {
             connections: connections.clone(),

@@ -21,6 +21,7 @@ use weft_proto::noteweft::v1::{
 use super::{Running, free_port, run, text};
 
 const TOKEN: &str = "a-token-that-may-write-0123456789";
+const AGENT: &str = "another-token-that-may-write-0123";
 
 /// Number of hostile connections.
 const N_HOSTILE: usize = 2000;
@@ -31,13 +32,14 @@ const N_CLIENTS: usize = 200;
 /// Time after which a hostile client that was disconnected connects again.
 const RETURN: Duration = Duration::from_secs(2);
 
-/// Starts a daemon that requires a token, with at most `max_files` open files if given, and waits until it serves.
+/// Starts a daemon that requires one of two tokens, with at most `max_files` open files if given, and waits until it serves.
 fn serve(home: &Path, vault: &Path, max_files: Option<u32>) -> (Running, SocketAddr) {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
     std::fs::write(home.join("token"), TOKEN).expect("a token file");
+    std::fs::write(home.join("agent"), AGENT).expect("a token file");
     let config = home.join("weft.toml");
     let settings = format!(
-        "[server]\naddress = '{address}'\nsocket = '{}'\n[[access.tokens]]\nname = 'owner'\npermission = 'write'\nfile = 'token'\n",
+        "[server]\naddress = '{address}'\nsocket = '{}'\n[[access.tokens]]\nname = 'owner'\npermission = 'write'\nfile = 'token'\n[[access.tokens]]\nname = 'agent'\npermission = 'write'\nfile = 'agent'\n",
         home.join("weft.sock").display()
     );
     std::fs::write(&config, settings).expect("a settings file");
@@ -93,10 +95,14 @@ async fn hold(
     }
 }
 
-/// Adds the token to a request.
+/// Adds the owner's token to a request.
 fn authorized<T>(message: T) -> Request<T> {
+    authorized_by(TOKEN, message)
+}
+
+fn authorized_by<T>(token: &str, message: T) -> Request<T> {
     let mut request = Request::new(message);
-    let token: MetadataValue<_> = format!("Bearer {TOKEN}").parse().expect("visible ASCII");
+    let token: MetadataValue<_> = format!("Bearer {token}").parse().expect("visible ASCII");
     request.metadata_mut().insert("authorization", token);
     request
 }
@@ -209,16 +215,21 @@ async fn new_connection_is_refused_with_a_retry_time_if_all_are_busy() {
     std::fs::write(vault.path().join("moss.md"), "# Moss\n").unwrap();
     let (daemon, address) = serve(home.path(), vault.path(), Some(64));
     let mut streams = Vec::new();
-    let refused = loop {
+    let mut fill = async |token| loop {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         let mut admin = AdminServiceClient::new(endpoint.connect().await.unwrap());
-        let watch = WatchGenerationsRequest::default();
-        match admin.watch_generations(authorized(watch)).await {
+        let watch = authorized_by(token, WatchGenerationsRequest::default());
+        match admin.watch_generations(watch).await {
             Ok(stream) => streams.push(stream),
             Err(refused) => break refused,
         }
         assert!(streams.len() < 64, "more connections than open files");
     };
+    let surplus = fill(AGENT).await;
+    assert!(surplus.message().contains("the limit for one client"), "{surplus}");
+    let server = status(address).await.expect("one client leaves connections to others");
+    assert!(server.connection_count < server.max_connection_count, "{server:?}");
+    let refused = fill(TOKEN).await;
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     let wait = refused.get_details_retry_info().and_then(|info| info.retry_delay).unwrap();
     streams.pop();
