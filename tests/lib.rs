@@ -255,7 +255,7 @@ struct ServedProcess {
 
 impl ServedProcess {
     async fn start(home: &Path, config: Config) -> Result<Self, Failure> {
-        let daemon = Daemon::bind(config.clone(), Paths::new(&environment(home))).await?;
+        let daemon = Daemon::bind(config.clone(), Paths::new(&environment(home)))?;
         // A daemon that listens on all addresses is reached through the loopback address.
         let port = daemon.address().port();
         let address = format!("http://127.0.0.1:{port}");

@@ -18,7 +18,9 @@ use crate::config::{
 };
 use crate::fair_share::ForClient;
 use crate::metrics::{ConnectionCounts, Metrics};
-use crate::net::{ConnectionLimits, ConnectionTable, Listeners, Socket, SocketListener, nearby};
+use crate::net::{
+    ConnectionLimits, ConnectionTable, Listeners, Socket, SocketListener, listen_tcp, nearby,
+};
 use crate::open_error::OpenVaultsError;
 use crate::open_files::{connections_within, max_open_files};
 use crate::paths::{Environment, Paths};
@@ -289,13 +291,13 @@ fn socket_at(settings: &ServerSettings, paths: &Paths, port: u16) -> Option<Path
 }
 
 impl Daemon {
-    /// Loads the credentials and binds the sockets; opens no vault yet.
+    /// Loads the credentials and binds the sockets; opens no vault yet. It must be called in a runtime of tokio.
     ///
     /// Fails before binding if a credential is invalid, or if the address is reachable from other machines and no credentials are configured.
-    pub async fn bind(config: Config, paths: Paths) -> Result<Self, ServeError> {
+    pub fn bind(config: Config, paths: Paths) -> Result<Self, ServeError> {
         let server = &config.settings.server;
         let addresses = check(&config)?;
-        let tcp = TcpListener::bind(&*addresses).await.map_err(|source| {
+        let tcp = listen_tcp(&addresses).map_err(|source| {
             let address = server.address.clone();
             if source.kind() == std::io::ErrorKind::AddrInUse {
                 let sockets = addresses.iter().map(|at| socket_at(server, &paths, at.port()));

@@ -54,7 +54,7 @@ pub(crate) async fn run(
     let prints_messages = config.settings.log.format != LogFormat::Json;
     let telemetry = telemetry::start(&config)?;
     weft_daemon::raise_open_file_limit();
-    let daemon = Daemon::bind(config, paths).await?;
+    let daemon = Daemon::bind(config, paths)?;
     let address = daemon.address().to_string();
     let socket = daemon.socket().map(|path| path.display().to_string());
     let (place, page) = (daemon.place(), daemon.page());

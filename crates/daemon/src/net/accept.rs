@@ -1,11 +1,12 @@
 //! Acceptance of connections.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::CertificateDer;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_stream::wrappers::ReceiverStream;
@@ -20,6 +21,31 @@ const MAX_HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Pause after the system failed to accept a connection, for example without free file descriptors.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// Maximum number of connections that wait to be accepted; the system may allow fewer.
+///
+/// With a short queue, a burst of connections makes the system drop others, whose clients try again after a second.
+const BACKLOG: u32 = 4096;
+
+/// Listens at the first address that is free.
+pub(crate) fn listen_tcp(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
+    let listen = |address: &SocketAddr| {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // The address of a daemon that has ended is free at once, as with listeners of the standard library.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(*address)?;
+        socket.listen(BACKLOG)
+    };
+    let mut error = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match listen(address) {
+            Ok(listener) => return Ok(listener),
+            Err(failed) => error = failed,
+        }
+    }
+    Err(error)
+}
 
 /// Bound sockets.
 pub(crate) struct Listeners {
@@ -39,7 +65,7 @@ impl Listeners {
         self,
         [tcp, unix]: [Arc<ConnectionTable>; 2],
         credentials: watch::Receiver<Credentials>,
-    ) -> ReceiverStream<std::io::Result<ServerConnection>> {
+    ) -> ReceiverStream<io::Result<ServerConnection>> {
         let (sender, connections) = mpsc::channel(1);
         let listener = BoundListener::Tcp(self.tcp, credentials);
         tokio::spawn(listener.accept_all(tcp, sender.clone()));
@@ -56,7 +82,7 @@ enum BoundListener {
 }
 
 /// Channel of accepted connections.
-type Sender = mpsc::Sender<std::io::Result<ServerConnection>>;
+type Sender = mpsc::Sender<io::Result<ServerConnection>>;
 
 impl BoundListener {
     async fn accept_all(self, table: Arc<ConnectionTable>, sender: Sender) {
@@ -83,7 +109,7 @@ impl BoundListener {
         permit: OwnedSemaphorePermit,
         table: &Arc<ConnectionTable>,
         sender: &Sender,
-    ) -> std::io::Result<()> {
+    ) -> io::Result<()> {
         match self {
             Self::Tcp(listener, credentials) => {
                 let (stream, address) = listener.accept().await?;
@@ -174,4 +200,30 @@ async fn distrusted(
         }
     }
     std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn burst_of_connections_waits_to_be_accepted() {
+        let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+        let n_waiting: usize = most.trim().parse().unwrap();
+        let taken = listen_tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+        let address = taken.local_addr().unwrap();
+        assert_eq!(listen_tcp(&[address]).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        let listener = listen_tcp(&[address, "127.0.0.1:0".parse().unwrap()]).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = |_| {
+            let connected =
+                std::net::TcpStream::connect_timeout(&address, Duration::from_millis(900));
+            connected.expect("it waits in the queue of the system")
+        };
+        let waiting: Vec<std::net::TcpStream> = (0..n_waiting.min(400)).map(connect).collect();
+        for _ in &waiting {
+            listener.accept().await.unwrap();
+        }
+    }
 }

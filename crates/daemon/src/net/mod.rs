@@ -9,7 +9,7 @@ mod unix_authority;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-pub(crate) use accept::Listeners;
+pub(crate) use accept::{Listeners, listen_tcp};
 pub(crate) use connection::ClientConnection;
 pub(crate) use connection_table::{
     ActiveRequest, ConnectionLimits, ConnectionTable, SURPLUS_CONNECTIONS, SURPLUS_TIME,

@@ -231,7 +231,7 @@ async fn both(global: &Global, args: BenchArgs) -> Result<BenchReport, Failure> 
         ("server.socket", "none".to_owned(), "--wire"),
     ];
     let (config, paths) = config(global, &global.vault, &more)?;
-    let daemon = Daemon::bind(config, paths).await?;
+    let daemon = Daemon::bind(config, paths)?;
     let address = daemon.address().to_string();
     let here = Client::in_daemon(&daemon, Hint::daemon(None));
     let mut serving = daemon.serving();
