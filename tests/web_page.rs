@@ -38,9 +38,17 @@ async fn page_and_its_requests_are_served_but_not_those_of_other_sites() -> Resu
     let status = ask(&daemon, question, &[&host, &own, kind], &[0; 5]).await?;
     assert!(status.starts_with("HTTP/1.1 200") && status.contains("grpc-status:"), "{status}");
     let text = "content-type: application/grpc-web-text+proto";
-    let malformed = ask(&daemon, question, &[&host, &own, text], b"!!!!").await?;
-    assert!(malformed.contains("grpc-status: 3"), "INVALID_ARGUMENT: {malformed}");
-    assert!(malformed.contains("not%20valid%20gRPC-web"), "{malformed}");
+    // Not base64, part of a frame, no frame, and a frame without a message of the contract.
+    for (body, reason) in [
+        (&b"!!!!"[..], "not%20valid%20gRPC-web"),
+        (b"AAAA", "ends%20within%20a%20message"),
+        (b"", "contains%20no%20message"),
+        (b"AAAAAAP///8=", "is%20not%20a%20message%20of%20this%20call"),
+    ] {
+        let malformed = ask(&daemon, question, &[&host, &own, text], body).await?;
+        assert!(malformed.contains("grpc-status: 3"), "INVALID_ARGUMENT: {malformed}");
+        assert!(malformed.contains(reason), "{malformed}");
+    }
     for (name, headers) in [
         ("another site", [host.as_str(), "origin: https://evil.example", kind]),
         ("another port of this machine", [&host, "origin: http://localhost:1", kind]),

@@ -233,7 +233,7 @@ pub(crate) fn write_deadline_exceeded() -> Status {
 
 /// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message unless tonic's is precise.
 type LibraryError = (Code, &'static str, Code, &'static str, Option<&'static str>);
-const LIBRARY_ERRORS: [LibraryError; 7] = [
+const LIBRARY_ERRORS: [LibraryError; 9] = [
     (
         Code::ResourceExhausted,
         "Error decompressing: ",
@@ -241,7 +241,27 @@ const LIBRARY_ERRORS: [LibraryError; 7] = [
         "REQUEST_TOO_LARGE",
         Some(REQUEST_TOO_LARGE),
     ),
-    (Code::Internal, "failed to decode Protobuf", Code::InvalidArgument, "UNREADABLE", None),
+    (
+        Code::Internal,
+        "failed to decode Protobuf message: ",
+        Code::InvalidArgument,
+        "UNREADABLE",
+        Some("the request is not a message of this call"),
+    ),
+    (
+        Code::Internal,
+        "Unexpected EOF decoding stream",
+        Code::InvalidArgument,
+        "UNREADABLE",
+        Some("the request ends within a message"),
+    ),
+    (
+        Code::Internal,
+        "Missing request message",
+        Code::InvalidArgument,
+        "UNREADABLE",
+        Some("the request contains no message"),
+    ),
     (Code::Internal, "Error decompressing", Code::InvalidArgument, "UNREADABLE", None),
     (Code::Internal, "protocol error", Code::InvalidArgument, "UNREADABLE", None),
     (
@@ -287,7 +307,11 @@ pub(crate) fn replace_library_error(headers: &mut http::HeaderMap, call: &str) {
     let status = match row {
         Some((_, start, code, reason, limit)) => {
             let found = &text[start.len()..];
-            let text = limit.map_or_else(|| text.to_owned(), |limit| format!("{limit} ({found})"));
+            let text = match limit {
+                None => text.to_owned(),
+                Some(limit) if found.len() <= ".".len() => (*limit).to_owned(),
+                Some(limit) => format!("{limit} ({found})"),
+            };
             with_reason(*code, reason, text)
         }
         None if reported.code() == Code::Unimplemented && text.is_empty() => {
