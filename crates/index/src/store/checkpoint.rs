@@ -157,6 +157,13 @@ impl Checkpoints {
         read(&self.root, generation).map(|(checkpoint, _)| checkpoint)
     }
 
+    /// Verifies the files of a stored generation. Returns the damage of its graph, which is built from its notes instead.
+    ///
+    /// Fails with [`StoreError::Damaged`] if other files are missing or damaged.
+    pub fn verify(&self, generation: u64) -> Result<Option<StoreError>, StoreError> {
+        read(&self.root, generation).map(|(_, graph)| graph)
+    }
+
     /// Opens the files of a stored generation for a backup.
     pub(super) fn open_files(&self, generation: u64) -> Result<Vec<OpenFile>, StoreError> {
         let folder = folder(&self.root, generation);

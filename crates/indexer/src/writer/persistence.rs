@@ -38,6 +38,14 @@ pub(super) struct Persistence {
     unverified: Vec<u64>,
 }
 
+/// Damage of a generation before the newest one.
+pub(super) struct EarlierDamage {
+    pub(super) generation: u64,
+    pub(super) error: StoreError,
+    /// True if the generation can be queried in spite of it.
+    pub(super) is_readable: bool,
+}
+
 impl Persistence {
     pub(super) fn new(store: Option<Store>, recipe: u64, checkpointed: u64, newest: u64) -> Self {
         let checkpoint = CheckpointState::new(checkpointed, newest);
@@ -48,15 +56,20 @@ impl Persistence {
         Self { store, store_failed: false, recipe, checkpoint, unverified }
     }
 
-    /// Verifies the next earlier generation, and returns it with its damage, if any.
-    pub(super) fn verify_earlier(&mut self) -> Option<(u64, StoreError)> {
+    /// Verifies the next earlier generation, and returns its damage, if any.
+    pub(super) fn verify_earlier(&mut self) -> Option<EarlierDamage> {
         let store = self.store.as_ref()?;
         let generation = self.unverified.pop()?;
         let is_stored = store.checkpoints().stored().is_ok_and(|all| all.contains(&generation));
-        let error = store.checkpoints().read(generation).err();
-        let error =
-            error.filter(|error| is_stored && matches!(error, StoreError::Damaged { .. }))?;
-        Some((generation, error))
+        let (error, is_readable) = match store.checkpoints().verify(generation) {
+            Ok(graph) => (graph?, true),
+            Err(error) => (error, false),
+        };
+        (is_stored && matches!(error, StoreError::Damaged { .. })).then_some(EarlierDamage {
+            generation,
+            error,
+            is_readable,
+        })
     }
 
     pub(super) const fn store(&self) -> Option<&Store> {

@@ -4,6 +4,7 @@ use weft_index::notes::{NoteTable, VaultId};
 use weft_index::{LatestCheckpoint, Snapshot, StoreError};
 
 use super::Writer;
+use super::persistence::EarlierDamage;
 use super::vault_scans::ScanMode;
 use crate::IndexError;
 use crate::scan::ScanArea;
@@ -39,10 +40,17 @@ impl Writer {
             return self.report_error(&error.into());
         }
         self.persistence.check_present();
-        if let Some((generation, error)) = self.persistence.verify_earlier() {
+        if let Some(EarlierDamage { generation, error, is_readable }) =
+            self.persistence.verify_earlier()
+        {
             tracing::warn!(%error, generation, "an earlier generation is damaged");
+            let effect = if is_readable {
+                "can still be queried, with a graph built from its notes"
+            } else {
+                "cannot be queried"
+            };
             self.shared.notice(format!(
-                "{error}; generation {generation} cannot be queried, and the newest one is not affected."
+                "{error}; generation {generation} {effect}, and the newest one is not affected."
             ));
         }
         let notes = self.check_notes(false);

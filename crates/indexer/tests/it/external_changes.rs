@@ -325,7 +325,11 @@ fn externally_changed_past_generation_is_detected() {
 
 #[test]
 fn damaged_earlier_generation_is_reported_after_a_start() {
-    for file in ["notes.col", "manifest.rmp"] {
+    for (file, effect) in [
+        ("notes.col", "cannot be queried"),
+        ("manifest.rmp", "cannot be queried"),
+        ("graph.rmp", "can still be queried, with a graph built from its notes"),
+    ] {
         let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
         let indexer = place.open(&embedder);
         let first = settle(&indexer);
@@ -349,7 +353,7 @@ fn damaged_earlier_generation_is_reported_after_a_start() {
         let notices = indexer.status().notices;
         let [notice] = notices.as_slice() else { panic!("{file}: {notices:?}") };
         assert!(notice.contains(file) && notice.contains("is damaged"), "{file}: {notice}");
-        assert!(notice.contains(&format!("generation {first} cannot be queried")), "{notice}");
+        assert!(notice.contains(&format!("generation {first} {effect}")), "{notice}");
         settle(&indexer);
         assert_eq!(indexer.status().n_notes, FILES.len() + 1, "{file}");
     }
