@@ -247,6 +247,11 @@ impl Writer {
             .map_err(|reason| WriteError::Invalid { field: "to", reason })?;
         let to = self.located(from.at, "to", to)?;
         let bytes = self.read_file(&from.path, &from.file)?;
+        if bytes.is_none() && self.is_moved(&from, &to, expected)? {
+            // A retry of a move that was made, but not indexed yet.
+            let touched = [from.path, to.path.clone()];
+            return Ok(self.scan_outcome(&to, &touched, false, Vec::new()));
+        }
         check_precondition(&from.path, bytes.as_deref(), expected)?;
         let Some(bytes) = bytes else {
             return Err(WriteError::Conflict { path: from.path.to_string(), actual: None });
@@ -348,6 +353,21 @@ impl Writer {
         let error = WriteError::MoveUnfinished { from, to, path, source };
         self.files.unfinished_move = may_recover.then(|| error.to_string());
         Err(error)
+    }
+
+    /// Returns true if the file at `to` has the expected content, and that of the note at `from` when it was indexed.
+    fn is_moved(
+        &self,
+        from: &FileTarget,
+        to: &FileTarget,
+        expected: Precondition,
+    ) -> Result<bool, WriteError> {
+        let notes = &self.publication.newest().notes;
+        let indexed = notes.at(from.vault, &from.path).and_then(|id| notes.entry(id));
+        let moved = self.read_file(&to.path, &to.file)?;
+        let is_expected = check_precondition(&to.path, moved.as_deref(), expected).is_ok();
+        let hash = moved.as_deref().map(hash_of);
+        Ok(is_expected && hash.is_some() && hash == indexed.map(|entry| entry.file.hash))
     }
 
     /// Moves a file and rewrites links in one transaction; `None` if its home has none.
@@ -644,6 +664,9 @@ impl Writer {
             return Err(WriteError::Invalid { field: "name", reason });
         }
         let Some(entry) = found.note.and_then(|id| notes.entry(id)) else {
+            if let Some(file) = self.unindexed_file(name) {
+                return Ok(file);
+            }
             let suggestions = notes.near_matches(name);
             return Err(WriteError::UnknownNote { name: name.to_owned(), suggestions });
         };
@@ -651,6 +674,15 @@ impl Writer {
         let at = at.ok_or(IndexError::Stopped)?;
         self.check_vault_present(at)?;
         self.located(at, "name", entry.note.path.clone())
+    }
+
+    /// Returns the file at a path that no indexed note has, such as one whose note waits to be indexed.
+    fn unindexed_file(&self, path: &str) -> Option<FileTarget> {
+        let at = self.vault_named(self.split_vault(path).map(|(vault, _)| vault)).ok()?;
+        let target =
+            self.file_target(at, "name", self.path_in_vault(at, "name", path).ok()?).ok()?;
+        let content = self.read_file(&target.path, &target.file).ok()?;
+        content.is_some().then_some(target)
     }
 
     /// Reads the file at `path` in its vault; returns `None` if the file does not exist.

@@ -708,6 +708,47 @@ fn write_that_cannot_be_indexed_yet_succeeds_and_says_so() {
 }
 
 #[test]
+fn change_that_is_not_indexed_yet_can_be_repeated_and_undone() {
+    let (place, embedder, disk) = (Place::new(FILES), FakeEmbedder::new(), FailingDisk::sound());
+    let indexer = open(&place, &embedder, &disk).expect("an index");
+    settle(&indexer);
+    let move_stone = || {
+        let (name, to) = ("stone".to_owned(), "rock.md".to_owned());
+        let expected = Precondition::Anything;
+        indexer.write(WriteRequest::Move { name, to, expected, rewrite_links: false })
+    };
+    disk.set_full_at("keyword");
+    for _ in 0..2 {
+        let moved = move_stone().expect("moved");
+        assert!(moved.index_pending.is_some() && moved.path == "rock.md", "{moved:?}");
+    }
+    let rock = place.vault().join("rock.md");
+    assert!(rock.exists() && !place.vault().join("stone.md").exists());
+    let text = std::fs::read(&rock).expect("a file");
+    std::fs::write(&rock, "other").expect("written");
+    let error = move_stone().expect_err("another file is there");
+    assert!(matches!(error, WriteError::Conflict { .. }), "{error}");
+    std::fs::write(&rock, text).expect("written");
+
+    let (path, content) = ("new/pool.md".to_owned(), WriteContent::Whole("# Pool\n".to_owned()));
+    let expected = Precondition::Nothing;
+    let put = indexer.write(WriteRequest::Put { vault: None, path, content, expected });
+    assert!(put.expect("written").index_pending.is_some());
+    for (name, is_known) in [("new/pool.md", true), ("new/pond.md", false), ("pool", false)] {
+        let expected = Precondition::Anything;
+        let deleted = indexer.write(WriteRequest::Delete { name: name.to_owned(), expected });
+        assert_eq!(deleted.is_ok(), is_known, "{name}: {deleted:?}");
+    }
+    assert!(!place.vault().join("new/pool.md").exists());
+
+    disk.set_full(false);
+    settle(&indexer);
+    let list = search(&indexer, "hard", SearchMode::Keyword);
+    assert_eq!(uris(&list), ["rock"]);
+    assert_eq!(indexer.status().n_notes, FILES.len());
+}
+
+#[test]
 fn failed_put_leaves_no_new_folder() {
     let (place, embedder, disk) = (Place::new(FILES), FakeEmbedder::new(), FailingDisk::sound());
     let indexer = open(&place, &embedder, &disk).expect("an index");
