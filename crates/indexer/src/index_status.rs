@@ -60,6 +60,8 @@ pub struct IndexStatus {
     pub n_chunks: usize,
     /// Number of chunks that wait for their vector.
     pub n_vectors_pending: usize,
+    /// Number of chunks whose vector is computed, but not yet part of a published generation.
+    pub n_vectors_unpublished: usize,
     /// Number of chunks whose text the model rejected; keywords and links still find them.
     pub n_vectors_failed: usize,
     /// Chunks embedded per second, over the current backlog; 0 if nothing is being embedded.

@@ -33,6 +33,7 @@ pub(crate) fn status_response(
         n_unresolved,
         n_chunks,
         n_vectors_pending,
+        n_vectors_unpublished,
         n_vectors_failed,
         vectors_per_second,
         seconds_left,
@@ -84,7 +85,7 @@ pub(crate) fn status_response(
         link_count: count(n_links),
         unresolved_count: count(n_unresolved),
         chunk_count: count(n_chunks),
-        pending_vector_count: count(n_vectors_pending),
+        pending_vector_count: count(n_vectors_pending + n_vectors_unpublished),
         vectors_per_second,
         estimated_seconds_left: seconds_left,
         processed_file_count: count(n_files_done),
@@ -166,7 +167,7 @@ pub(crate) fn generation(
         generation: status.generation,
         digest: digest(status.digest),
         note_count: count(status.n_notes),
-        pending_vector_count: count(status.n_vectors_pending),
+        pending_vector_count: count(status.n_vectors_pending + status.n_vectors_unpublished),
         missed_count: n_missed,
     }
 }

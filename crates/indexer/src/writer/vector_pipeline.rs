@@ -76,6 +76,11 @@ impl VectorPipeline {
         self.embeddings.n_waiting().saturating_sub(self.backlog.n_waiting())
     }
 
+    /// Returns the number of chunks whose vector is computed, of `n_waiting` that waited when the last snapshot was published.
+    pub(super) const fn n_unpublished(&self, n_waiting: usize) -> usize {
+        n_waiting.saturating_sub(self.embeddings.n_waiting())
+    }
+
     /// Returns true if vectors or a graph arrived that no snapshot contains.
     pub(super) const fn is_unpublished(&self) -> bool {
         self.unpublished

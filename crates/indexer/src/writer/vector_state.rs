@@ -242,8 +242,11 @@ impl VectorState {
 
     /// Writes the size and the rate of the backlog into `status`.
     pub(super) fn count_backlog(&self, newest: &Snapshot, status: &mut IndexStatus) {
+        let n_waiting = newest.vectors.as_ref().map_or(0, |own| own.n_waiting);
+        let unpublished = self.pipeline.as_ref().map(|pipeline| pipeline.n_unpublished(n_waiting));
+        status.n_vectors_unpublished = unpublished.unwrap_or(0);
         let Some(backlog) = self.backlog() else {
-            status.n_vectors_pending = newest.vectors.as_ref().map_or(0, |own| own.n_waiting);
+            status.n_vectors_pending = n_waiting;
             return;
         };
         let (rate, seconds_left) = backlog.rate();

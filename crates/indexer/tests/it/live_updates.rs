@@ -45,6 +45,27 @@ fn reopened_store_gives_identical_answers_and_embeds_nothing() {
     assert_eq!(embedder.n_documents.load(Ordering::SeqCst), 3);
 }
 
+#[test]
+fn vectors_count_as_pending_until_a_search_uses_them() {
+    let (place, embedder) = (Place::new(FILES), FakeEmbedder::new());
+    let indexer = place.open(&embedder);
+    settle(&indexer);
+    for n in 0..3 {
+        place.write(&format!("pool-{n}.md"), format!("# Pool {n}\ndeep water\n").as_bytes());
+        indexer.rescan(Rescan::default()).expect("scanned");
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            let status = indexer.status();
+            if status.n_vectors_pending + status.n_vectors_unpublished == 0 {
+                break;
+            }
+            assert!(Instant::now() < end, "{status:?}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(search(&indexer, "deep", SearchMode::Hybrid).warnings, [], "note {n}");
+    }
+}
+
 /// The bundled model embeds texts of similar length faster than texts in arbitrary order.
 #[test]
 fn texts_are_embedded_in_order_of_length() {
