@@ -94,6 +94,14 @@ pub struct IndexStatus {
     pub store_bytes: u64,
 }
 
+impl IndexStatus {
+    /// Returns the number of chunks that wait for their vector, or for the generation that contains it.
+    #[must_use]
+    pub const fn n_vectors_awaited(&self) -> usize {
+        self.n_vectors_pending + self.n_vectors_unpublished
+    }
+}
+
 /// A model that embeds all notes while another one serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextModel {

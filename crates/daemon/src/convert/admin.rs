@@ -22,6 +22,7 @@ pub(crate) fn status_response(
     reranker: Option<&RerankerIdentity>,
     server: Option<&ServerState>,
 ) -> wire::StatusResponse {
+    let n_vectors_awaited = status.n_vectors_awaited();
     let indexer::IndexStatus {
         generation,
         digest,
@@ -32,8 +33,8 @@ pub(crate) fn status_response(
         n_links,
         n_unresolved,
         n_chunks,
-        n_vectors_pending,
-        n_vectors_unpublished,
+        n_vectors_pending: _,
+        n_vectors_unpublished: _,
         n_vectors_failed,
         vectors_per_second,
         seconds_left,
@@ -85,7 +86,7 @@ pub(crate) fn status_response(
         link_count: count(n_links),
         unresolved_count: count(n_unresolved),
         chunk_count: count(n_chunks),
-        pending_vector_count: count(n_vectors_pending + n_vectors_unpublished),
+        pending_vector_count: count(n_vectors_awaited),
         vectors_per_second,
         estimated_seconds_left: seconds_left,
         processed_file_count: count(n_files_done),
@@ -167,7 +168,7 @@ pub(crate) fn generation(
         generation: status.generation,
         digest: digest(status.digest),
         note_count: count(status.n_notes),
-        pending_vector_count: count(status.n_vectors_pending + status.n_vectors_unpublished),
+        pending_vector_count: count(status.n_vectors_awaited()),
         missed_count: n_missed,
     }
 }

@@ -56,7 +56,7 @@ fn vectors_count_as_pending_until_a_search_uses_them() {
         let end = Instant::now() + Duration::from_secs(20);
         loop {
             let status = indexer.status();
-            if status.n_vectors_pending + status.n_vectors_unpublished == 0 {
+            if status.n_vectors_awaited() == 0 {
                 break;
             }
             assert!(Instant::now() < end, "{status:?}");
