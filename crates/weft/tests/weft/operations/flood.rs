@@ -215,7 +215,7 @@ async fn new_connection_is_refused_with_a_retry_time_if_all_are_busy() {
     std::fs::write(vault.path().join("moss.md"), "# Moss\n").unwrap();
     let (daemon, address) = serve(home.path(), vault.path(), Some(64));
     let mut streams = Vec::new();
-    let mut fill = async |token| loop {
+    let fill = async |streams: &mut Vec<_>, token| loop {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         let mut admin = AdminServiceClient::new(endpoint.connect().await.unwrap());
         let watch = authorized_by(token, WatchGenerationsRequest::default());
@@ -225,11 +225,13 @@ async fn new_connection_is_refused_with_a_retry_time_if_all_are_busy() {
         }
         assert!(streams.len() < 64, "more connections than open files");
     };
-    let surplus = fill(AGENT).await;
+    let surplus = fill(&mut streams, AGENT).await;
     assert!(surplus.message().contains("the limit for one client"), "{surplus}");
     let server = status(address).await.expect("one client leaves connections to others");
-    assert!(server.connection_count < server.max_connection_count, "{server:?}");
-    let refused = fill(TOKEN).await;
+    // The connection of the refused stream may still be open, so open connections say less.
+    let n_held = u64::try_from(streams.len()).unwrap();
+    assert!(n_held + 1 < server.max_connection_count, "{n_held} streams: {server:?}");
+    let refused = fill(&mut streams, TOKEN).await;
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     let wait = refused.get_details_retry_info().and_then(|info| info.retry_delay).unwrap();
     streams.pop();
