@@ -8,8 +8,8 @@ use weft_proto::noteweft::v1::{
 
 use super::next;
 use super::text::{
-    DIM, FAINT_TITLE, STRONG, bar, columns, counted, grouped, harmless, harmless_lines, padded,
-    paint, wrap,
+    DIM, FAINT_TITLE, STRONG, bar, columns, counted, grouped, hanging, harmless, harmless_lines,
+    padded, paint, wrap,
 };
 use crate::hint::Hint;
 
@@ -54,15 +54,14 @@ fn focus(note: &FocusNote) -> String {
     out
 }
 
-/// Formats a label with its items, wrapped; an empty string without items.
+/// Formats a label with its items; an empty string without items.
 fn listed(name: &str, items: &[String]) -> String {
-    const INDENT: &str = "                 ";
+    const INDENT: usize = 17;
     if items.is_empty() {
         return String::new();
     }
-    let plain: Vec<(char, bool)> = items.join(" · ").chars().map(|c| (c, false)).collect();
-    let lines = wrap(&plain, columns(), INDENT);
-    format!("{}{}", paint(FAINT_TITLE, &padded(name, INDENT.len())), lines.trim_start())
+    let items = hanging(&items.join(" · "), INDENT);
+    format!("{}{items}\n", paint(FAINT_TITLE, &padded(name, INDENT)))
 }
 
 fn related_note(rank: usize, note: &RelatedNote) -> String {

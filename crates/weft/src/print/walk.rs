@@ -15,8 +15,8 @@ use weft_proto::noteweft::v1::{
 use super::next;
 use super::notes::page;
 use super::text::{
-    DIM, FAINT_TITLE, NOTICE, STRONG, counted, fitted, harmless, paint, terminal_columns, width,
-    wrap,
+    DIM, FAINT_TITLE, NOTICE, STRONG, counted, fitted, hanging, harmless, paint, terminal_columns,
+    width, wrap,
 };
 use crate::hint::Hint;
 
@@ -259,8 +259,7 @@ fn by_target(links: &[UnresolvedLink]) -> Vec<(&str, Vec<&str>)> {
 
 fn target_line(target: &str, from: impl Iterator<Item = String>) -> String {
     let line = format!("{} ← {}", harmless(target), from.collect::<Vec<_>>().join(", "));
-    let plain: Vec<(char, bool)> = line.chars().map(|c| (c, false)).collect();
-    wrap(&plain, super::text::columns(), "  ")
+    format!("  {}\n", hanging(&line, 2))
 }
 
 /// Formats the steps of a path, one per line.
@@ -406,8 +405,7 @@ pub(crate) fn cycles(answer: &CyclesResponse) -> String {
             let space = if kind.is_empty() { "" } else { " " };
             let _ = write!(line, " {kind}{space}{arrow} {title}");
         }
-        let plain: Vec<(char, bool)> = line.chars().map(|c| (c, false)).collect();
-        out.push_str(&wrap(&plain, super::text::columns(), "  ").replacen("  ", "", 1));
+        let _ = writeln!(out, "{}", hanging(&line, 2));
     }
     let n = answer.cycles.len() as u64;
     let summary = if n == 0 && !answer.truncated {

@@ -777,18 +777,11 @@ fn consecutive_words_form_one_name_if_one_is_expected() {
     assert!(!text.contains(quotes), "{text}");
 }
 
-/// Names and metadata of notes can neither begin a line of output nor change how it is shown, and suggested commands name the note.
+/// Names and metadata of notes can neither begin a line of output nor change how it is shown.
 #[cfg(unix)]
 #[test]
 fn no_line_of_output_is_forged_by_metadata() {
     let home = tempfile::tempdir().unwrap();
-    let vault = tempfile::tempdir().unwrap();
-    // With four notes, no list of titles is wrapped, which would begin a line with any of its words.
-    for (name, text) in forged_lines::notes(&mut Random::new(7), 4) {
-        std::fs::write(vault.path().join(name), text).unwrap();
-    }
-    std::fs::write(vault.path().join("-dash.md"), "dashing [[alias 0]]").unwrap();
-    let folder = vault.path().to_str().unwrap();
     // The notes are linked in a ring, and nothing is missing, stale or new.
     const SHOWS_NO_NAME: [&str; 10] = [
         "status",
@@ -802,8 +795,8 @@ fn no_line_of_output_is_forged_by_metadata() {
         "diff",
         "doctor",
     ];
-    for args in [
-        &["list"][..],
+    const COMMANDS: [&[&str]; 36] = [
+        &["list"],
         &["search", "word"],
         &["search", "word", "--explain"],
         &["get", "alias 0"],
@@ -839,20 +832,37 @@ fn no_line_of_output_is_forged_by_metadata() {
         &["broken"],
         &["diff"],
         &["doctor"],
-    ] {
-        let output = weft(home.path(), &[args, &["--vault", folder]].concat());
-        for text in [&output.stdout, &output.stderr] {
-            let text = String::from_utf8_lossy(text);
-            assert_eq!(forged_lines::forged_lines(&text), [""; 0], "{args:?}: {text}");
+    ];
+    for seed in 7..10 {
+        let vault = tempfile::tempdir().unwrap();
+        for (name, text) in forged_lines::notes(&mut Random::new(seed), 8) {
+            std::fs::write(vault.path().join(name), text).unwrap();
         }
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(
-            printed.contains("FORGED")
-                || SHOWS_NO_NAME.contains(&args[0])
-                || args.iter().any(|it| it.contains('#')),
-            "{args:?}: {printed}"
-        );
+        let folder = vault.path().to_str().unwrap();
+        for args in COMMANDS {
+            let output = weft(home.path(), &[args, &["--vault", folder]].concat());
+            for text in [&output.stdout, &output.stderr] {
+                let text = String::from_utf8_lossy(text);
+                assert_eq!(forged_lines::forged_lines(&text), [""; 0], "{seed} {args:?}: {text}");
+            }
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(
+                printed.contains("FORGED")
+                    || SHOWS_NO_NAME.contains(&args[0])
+                    || args.iter().any(|it| it.contains('#')),
+                "{seed} {args:?}: {printed}"
+            );
+        }
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn suggested_command_quotes_the_name() {
+    let home = tempfile::tempdir().unwrap();
+    let vault = tempfile::tempdir().unwrap();
+    std::fs::write(vault.path().join("-dash.md"), "dashing").unwrap();
+    let folder = vault.path().to_str().unwrap();
     let found = weft(home.path(), &["search", "dashing", "--vault", folder]);
     let found = String::from_utf8_lossy(&found.stdout).into_owned();
     assert!(found.contains(" -- -dash\n"), "{found}");
