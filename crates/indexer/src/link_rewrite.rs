@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use percent_encoding::percent_encode_byte;
 use weft_model::id::{split_query, without_markdown_extension};
+use weft_model::text::percent_decoded;
 use weft_model::{Link, LinkSource, Note, NotePath, TargetSyntax};
 
 use crate::char_offsets::CharOffsets;
@@ -439,7 +440,7 @@ impl<'t> LinkEditor<'t> {
             TargetForm::Destination { in_angles } => {
                 let tail = url_tail(old);
                 // The name of a target includes a query, in which nothing is encoded.
-                let bare = name.strip_suffix(&*link_target::percent_decoded(tail));
+                let bare = name.strip_suffix(&*percent_decoded(tail));
                 let bare = bare.filter(|_| tail.contains('?')).unwrap_or(name);
                 let written = format!("{}{tail}", encoded(bare, old, in_angles));
                 if !named(link_target::markdown(&written)) {

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use percent_encoding::percent_decode_str;
-
+use crate::text::percent_decoded;
 use crate::{Block, Heading, Span, fold};
 
 /// Maximum number of parts into which a fragment is split at its `#`; headings have six levels.
@@ -70,7 +69,7 @@ pub fn section(
 ) -> Option<NamedPart> {
     let named = |fragment: &str| section_as_written(fragment, headings, blocks, n_chars);
     named(fragment).or_else(|| {
-        let decoded = percent_decode_str(fragment).decode_utf8().ok()?;
+        let decoded = percent_decoded(fragment);
         if decoded == fragment { None } else { named(&decoded) }
     })
 }

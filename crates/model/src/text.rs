@@ -1,7 +1,9 @@
 //! Text by Unicode scalar values: spans, slices, and the case folding used to compare names.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -157,6 +159,12 @@ pub fn fold(text: &str) -> String {
 #[must_use]
 pub fn folds_to(text: &str, folded: &str) -> bool {
     if text.is_ascii() { text.eq_ignore_ascii_case(folded) } else { fold(text) == folded }
+}
+
+/// Decodes percent-encoding; leaves text alone whose bytes would not be UTF-8.
+#[must_use]
+pub fn percent_decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::percent_decode_str;
 use weft_model::id::{split_query, without_markdown_extension};
-use weft_model::text::nfc;
+use weft_model::text::{nfc, percent_decoded};
 
 /// Extensions of files that are not notes, whatever syntax links them.
 ///
@@ -229,11 +228,6 @@ const fn as_written(text: &str) -> Cow<'_, str> {
 /// Returns true if a wikilink names a text file rather than a note.
 fn is_text(name: &str) -> bool {
     has_extension(name, TEXTS)
-}
-
-/// Decodes percent-encoding; leaves text alone whose bytes would not be UTF-8.
-pub(crate) fn percent_decoded(text: &str) -> Cow<'_, str> {
-    percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }
 
 fn has_extension(name: &str, extensions: &[&str]) -> bool {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use percent_encoding::percent_decode_str;
 use weft_model::id::is_uuid;
+use weft_model::text::percent_decoded;
 use weft_model::{NotePath, Value};
 
 use super::frontmatter;
@@ -96,7 +96,7 @@ pub(super) fn blocks(body: &str) -> Vec<(&str, Range<usize>)> {
 /// Derives the page's name from its file name: `___` and `%2F` stand for `/`, other escapes for themselves.
 pub(super) fn page_name(path: &NotePath) -> String {
     let name = path.stem().replace("___", "/");
-    percent_decode_str(&name).decode_utf8().map_or_else(|_| name.clone(), Into::into)
+    percent_decoded(&name).into_owned()
 }
 
 /// Returns the names by which pages link to the file's page, the usual one first.
