@@ -31,11 +31,12 @@ pub fn redact_urls(text: &str) -> Cow<'_, str> {
 /// Appends the part of a URL after its scheme to `redacted`.
 fn redact_url(url: &str, redacted: &mut String) {
     let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
-    // A password may contain a slash that is not escaped; then the text after its colon is not a port.
-    let (_, port) = authority.rsplit_once(':').unwrap_or_default();
-    let is_port = port.chars().all(|c| c.is_ascii_digit()) || authority.ends_with(']');
-    let secret_end =
-        if authority.contains('@') || is_port { authority.rfind('@') } else { url.rfind('@') };
+    let secret_end = authority.rfind('@').or_else(|| {
+        // A password may contain a slash that is not escaped; only digits may be a port instead.
+        let (_, port) = authority.rsplit_once(':').filter(|_| !authority.ends_with(']'))?;
+        let may_be_port = port.chars().all(|c| c.is_ascii_digit());
+        url.rfind('@').filter(|at| !may_be_port || !url[..*at].ends_with('/'))
+    });
     let url = match secret_end {
         Some(at) => {
             redacted.push_str(REDACTED);
@@ -65,6 +66,7 @@ mod tests {
             ("user alone, which may be a key", "https://key@host", "https://***@host"),
             ("at sign in a password", "http://me:p@ss@host/", "http://***@host/"),
             ("slash in a password", "http://me:pa/ss@host/v1", "http://***@host/v1"),
+            ("digits and a slash in a password", "http://me:12/34@host/v1", "http://***@host/v1"),
             ("question mark in a password", "http://me:pa?ss@host", "http://***@host"),
             ("at sign in a path", "http://host:80/@org/model", "http://host:80/@org/model"),
             ("IPv6", "http://[::1]/@org", "http://[::1]/@org"),
