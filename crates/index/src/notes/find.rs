@@ -101,10 +101,7 @@ impl NoteTable {
     #[must_use]
     pub fn find_from(&self, text: &str, from: NoteId) -> Resolution {
         match self.entry(from) {
-            Some(entry) => {
-                let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
-                self.named(&nfc(text.trim()), &[from]).0
-            }
+            Some(entry) => self.named(&nfc(text.trim()), &[entry.link_context()]).0,
             None => self.find(text),
         }
     }
@@ -112,9 +109,14 @@ impl NoteTable {
     /// Resolves `target` as a link in the note `from`.
     #[must_use]
     pub fn target_from(&self, target: &Target, from: NoteId) -> Resolution {
-        let Some(entry) = self.entry(from) else { return Resolution::default() };
-        let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
-        self.resolution(target, &[from])
+        self.entry(from)
+            .map_or_else(Resolution::default, |entry| self.target_in(target, entry.link_context()))
+    }
+
+    /// Resolves `target` as a link at `place`.
+    #[must_use]
+    pub fn target_in(&self, target: &Target, place: LinkContext<'_>) -> Resolution {
+        self.resolution(target, &[place])
     }
 
     /// Returns the notes at the path `text`, with its extension: one of each vault that has such a path.

@@ -68,7 +68,7 @@ impl NoteTable {
             let winner = NotePath::new(self.path_of(winner).unwrap_or_default());
             issues.push(Issue::DuplicateUri { claimed: preferred.to_owned(), winner });
         }
-        let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
+        let from = entry.link_context();
         for (link, (target, at)) in entry.note.links.iter().zip(resolved.targets.iter().zip(0..)) {
             if target.is_some_and(|target| !self.is_note(target)) {
                 issues.push(Issue::UnresolvedLink { target: link.target.name.clone() });

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use weft_model::{NoteId, Target};
 
 use super::NoteTable;
-use super::resolve::{LinkContext, Resolver};
+use super::resolve::Resolver;
 
 /// Minimum notes per thread, so that starting a thread pays off.
 const NOTES_PER_THREAD: usize = 256;
@@ -58,7 +58,7 @@ impl NoteTable {
         resolver: &mut Resolver<'t, 't>,
     ) -> Vec<LinkTarget> {
         let Some(entry) = self.entry(note) else { return Vec::new() };
-        let from = LinkContext { vault: entry.vault, folder: entry.note.path.folder() };
+        let from = entry.link_context();
         // A note often links to the same target many times.
         let mut cache: HashMap<&Target, LinkTarget, RandomState> = HashMap::default();
         let links = entry.note.links.iter().map(|link| {

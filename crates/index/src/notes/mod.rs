@@ -34,7 +34,7 @@ pub use likely_targets::{LikelyTarget, LikelyTargets};
 pub use note_entry::{Body, FileMetadata, NoteEntry, ResolvedNote, VaultId, VaultInfo};
 pub use note_summary::{Facets, NoteSummary};
 pub use note_table::NoteTable;
-pub use resolve::Resolution;
+pub use resolve::{LinkContext, Resolution};
 pub use spill::Spill;
 pub use table_edit::{Change, Delta, TableEdit};
 pub use table_file::TableFormatError;

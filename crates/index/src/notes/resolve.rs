@@ -11,7 +11,7 @@ use super::link_names::{key, local_name, shortened_name, split_vault};
 use super::path_segments::{
     is_relative, last_segment, last_segments, relative_path, resolve_segments,
 };
-use super::{NoteSummary, NoteTable, VaultId};
+use super::{NoteEntry, NoteSummary, NoteTable, VaultId};
 
 /// Result of resolving a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,11 +37,21 @@ impl Resolution {
     }
 }
 
-/// Place of a link: the vault and folder of the linking note.
+/// Place of a link: the vault and folder of the linking file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LinkContext<'a> {
-    pub(super) vault: VaultId,
-    pub(super) folder: &'a str,
+pub struct LinkContext<'a> {
+    /// The vault.
+    pub vault: VaultId,
+    /// Path of the folder in the vault; empty for the root.
+    pub folder: &'a str,
+}
+
+impl NoteEntry {
+    /// Returns the place of the note's links.
+    #[must_use]
+    pub fn link_context(&self) -> LinkContext<'_> {
+        LinkContext { vault: self.vault, folder: self.note.path.folder() }
+    }
 }
 
 /// Maximum number of results, each of a name in one step, that a [`Resolver`] caches: some megabytes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use weft_index::notes::{NoteTable, VaultId};
+use weft_index::notes::{LinkContext, NoteTable, VaultId};
 use weft_model::id::{folder_of, segments, split_query, without_markdown_extension};
 use weft_model::text::folds_to;
 use weft_model::{Link, NoteId, NoteKind, NotePath, Target, TargetSyntax, fold};
@@ -40,9 +40,14 @@ enum LinkStrength {
 }
 
 impl LinkStrength {
-    /// Returns how a link in `from` refers to `note`; `None` if its target is another note, or none.
-    fn of(notes: &NoteTable, from: NoteId, target: &Target, note: NoteId) -> Option<Self> {
-        let found = notes.target_from(target, from);
+    /// Returns how a link at `place` refers to `note`; `None` if its target is another note, or none.
+    fn of(
+        notes: &NoteTable,
+        place: LinkContext<'_>,
+        target: &Target,
+        note: NoteId,
+    ) -> Option<Self> {
+        let found = notes.target_in(target, place);
         if found.note != Some(note) {
             return None;
         }
@@ -59,12 +64,18 @@ impl LinkStrength {
     }
 }
 
+/// Place of a link before and after the move.
+#[derive(Clone, Copy, Debug)]
+struct LinkPlace<'a> {
+    before: LinkContext<'a>,
+    after: LinkContext<'a>,
+}
+
 impl MovePreview {
-    /// Returns the present target of a link that will lose it, or refer to it less strictly, if the link stays as it is. A link that then differs from the path of its note in case is less strict, because many programs distinguish case.
-    fn lost(&self, id: NoteId, at: usize, link: &Link) -> Option<(NoteId, LinkStrength)> {
-        let target = self.before.resolved(id)?.targets.get(at).copied().flatten()?;
-        let before = LinkStrength::of(&self.before, id, &link.target, target)?;
-        let after = LinkStrength::of(&self.after, id, &link.target, target);
+    /// Returns how strictly a link refers to its present `target` if it will lose it, or refer to it less strictly, in case the link stays as it is. A link that then differs from the path of its note in case is less strict, because many programs distinguish case.
+    fn lost(&self, place: LinkPlace<'_>, target: NoteId, link: &Link) -> Option<LinkStrength> {
+        let before = LinkStrength::of(&self.before, place.before, &link.target, target)?;
+        let after = LinkStrength::of(&self.after, place.after, &link.target, target);
         let paths = [&self.before, &self.after].map(|notes| notes.summary(target));
         let differs_in_case = || {
             let [Some(old), Some(new)] = paths.map(|note| note.map(|note| note.path)) else {
@@ -74,30 +85,48 @@ impl MovePreview {
                 && !is_spelled_as(&link.target.name, new)
                 && is_spelled_as(&fold(&link.target.name), &fold(new))
         };
-        (after < Some(before) || differs_in_case()).then_some((target, before))
+        (after < Some(before) || differs_in_case()).then_some(before)
     }
 
     /// Returns the update of a link; `at` is its position among all links of the note, with those to files that are not notes last.
     pub(super) fn link_update(&self, id: NoteId, at: usize, link: &Link) -> LinkUpdate {
-        let lost = self.lost(id, at, link);
-        let renamed = match lost {
-            Some((target, strength)) => {
-                let old = OldName {
-                    target: &link.target,
-                    preferred: self
-                        .page_name(target, &link.target.name)
-                        .or_else(|| self.folder_name(id, target, &link.target)),
-                    tail: self.url_tail(target, &link.target),
-                };
-                spelling(&self.after, id, target, &old, strength)
+        let contexts = [&self.before, &self.after].map(|notes| notes.entry(id));
+        let target = self.before.resolved(id).and_then(|it| it.targets.get(at).copied().flatten());
+        let update = match (contexts, target) {
+            ([Some(before), Some(after)], Some(target)) => {
+                let (before, after) = (before.link_context(), after.link_context());
+                self.update_at(LinkPlace { before, after }, target, link)
             }
-            None => self.file_path(id, at, link),
+            _ => LinkUpdate::Keep,
         };
-        match renamed {
-            Some(name) => LinkUpdate::Rename(name),
-            None if lost.is_some() => LinkUpdate::Impossible,
-            None => LinkUpdate::Keep,
+        match update {
+            LinkUpdate::Keep => {
+                self.file_path(id, at, link).map_or(LinkUpdate::Keep, LinkUpdate::Rename)
+            }
+            update @ (LinkUpdate::Rename(_) | LinkUpdate::Impossible) => update,
         }
+    }
+
+    /// Returns the update of a link in a file of the vault that is not a note.
+    pub(super) fn link_update_in(&self, file: &NotePath, link: &Link) -> LinkUpdate {
+        let here = LinkContext { vault: self.vault, folder: file.folder() };
+        let target = self.before.target_in(&link.target, here).note;
+        let place = LinkPlace { before: here, after: here };
+        target.map_or(LinkUpdate::Keep, |target| self.update_at(place, target, link))
+    }
+
+    /// Returns the update that keeps the `target` of a link.
+    fn update_at(&self, place: LinkPlace<'_>, target: NoteId, link: &Link) -> LinkUpdate {
+        let Some(strength) = self.lost(place, target, link) else { return LinkUpdate::Keep };
+        let old = OldName {
+            target: &link.target,
+            preferred: self
+                .page_name(target, &link.target.name)
+                .or_else(|| self.folder_name(place, target, &link.target)),
+            tail: self.url_tail(target, &link.target),
+        };
+        spelling(&self.after, place.after, target, &old, strength)
+            .map_or(LinkUpdate::Impossible, LinkUpdate::Rename)
     }
 
     /// Returns the Logseq name of the moved page, in the style of the name that the link used.
@@ -111,13 +140,12 @@ impl MovePreview {
     }
 
     /// Returns the new folder of the moved note if the link named its folder, as the link would write it.
-    fn folder_name(&self, id: NoteId, target: NoteId, old: &Target) -> Option<String> {
-        let found = self.before.target_from(old, id);
+    fn folder_name(&self, place: LinkPlace<'_>, target: NoteId, old: &Target) -> Option<String> {
+        let found = self.before.target_in(old, place.before);
         let is_folder = target == self.moved && found.rule == Some("folder");
         let folder = Some(self.to.folder()).filter(|folder| is_folder && !folder.is_empty())?;
-        let from = self.after.entry(id)?.note.path.folder();
         Some(if old.syntax.is_markdown() {
-            relative(from, folder)
+            relative(place.after.folder, folder)
         } else {
             NotePath::new(folder).file_name().to_owned()
         })
@@ -194,6 +222,17 @@ impl MovePreview {
         })
     }
 
+    /// Returns the number of links of each note whose target changes if nothing is rewritten.
+    pub(super) fn all_broken_links(&self) -> Vec<RewrittenLinks> {
+        self.affected_notes().into_iter().filter_map(|id| self.broken_links(id)).collect()
+    }
+
+    /// Returns the paths of the [affected notes](Self::affected_notes) in the vault of the move.
+    pub(super) fn affected_paths(&self) -> impl Iterator<Item = &str> {
+        let summaries = self.affected_notes().into_iter().filter_map(|id| self.before.summary(id));
+        summaries.filter(|summary| summary.vault == self.vault).map(|summary| summary.path)
+    }
+
     /// Returns the notes whose links may change their target, by vault and path: the moved note, and those that link to it before or after the move.
     pub(super) fn affected_notes(&self) -> Vec<NoteId> {
         let inbound = |notes: &NoteTable| notes.graph().inbound(self.moved).to_vec();
@@ -237,23 +276,22 @@ struct OldName<'l> {
     tail: &'l str,
 }
 
-/// Returns a name by which a link in `from` refers to `target`; `None` if no name does.
+/// Returns a name by which a link at `place` refers to `target`; `None` if no name does.
 ///
 /// Prefers the strictness and the style of the `old` link.
 fn spelling(
     notes: &NoteTable,
-    from: NoteId,
+    place: LinkContext<'_>,
     target: NoteId,
     OldName { target: old, preferred, tail }: &OldName<'_>,
     strength: LinkStrength,
 ) -> Option<String> {
     let path = &notes.entry(target)?.note.path;
-    let folder = notes.entry(from)?.note.path.folder();
     let bare = path.without_extension();
     let in_vault = old.syntax == TargetSyntax::WikilinkInVault;
     let (vault, name) = old.name.split_once(':').filter(|_| in_vault).unzip();
     let name = name.unwrap_or(&old.name);
-    let relative = relative(folder, bare);
+    let relative = relative(place.folder, bare);
     let rooted = format!("/{bare}");
     let spellings = if is_dotted(name) {
         [dotted(relative), rooted, bare.to_owned()]
@@ -274,7 +312,7 @@ fn spelling(
             None => name + tail,
         };
         let named = Target { name, syntax: old.syntax };
-        Some((LinkStrength::of(notes, from, &named, target)?.min(strength), named.name))
+        Some((LinkStrength::of(notes, place, &named, target)?.min(strength), named.name))
     };
     // `max_by_key` returns the last of equal elements, so the order is reversed to prefer the first.
     let names = preferred.clone().into_iter().chain(spellings).rev().filter_map(with_strength);

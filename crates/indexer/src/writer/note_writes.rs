@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender};
 use weft_index::notes::{Change, NoteEntry, VaultId};
+use weft_model::text::nfc;
 use weft_model::{Link, NoteKind, NotePath, TextHash};
 
 use super::interrupted_move::NO_SPACE;
@@ -263,12 +264,18 @@ impl Writer {
         if self.files.home.is_same_file(&from.file, &to.file) {
             return Err(WriteError::AlreadyExists { path: to.path.to_string() });
         }
-        let (mut rewrites, mut unchanged) = if rewrite_links {
-            self.link_rewrites(&from, &to.path, &bytes)?
-        } else {
-            (Vec::new(), self.broken_links(&from, &to.path, &bytes))
+        if rewrite_links && let Some(preview) = self.move_preview(&from, &to.path, &bytes) {
+            // The rewritten content must be the indexed content, so the affected files are scanned first.
+            let paths: Vec<NotePath> = preview.affected_paths().map(NotePath::new).collect();
+            self.scan_area(from.at, self.area_of(from.at, &paths), ScanMode::default())?;
+        }
+        let preview = self.move_preview(&from, &to.path, &bytes);
+        let (mut rewrites, mut unchanged) = match &preview {
+            Some(preview) if rewrite_links => self.link_rewrites(&from, preview)?,
+            Some(preview) => (Vec::new(), preview.all_broken_links()),
+            None => Default::default(),
         };
-        for rewrite in self.canvas_rewrites(&from, &to.path)? {
+        for rewrite in self.canvas_rewrites(&from, &to.path, preview.as_ref())? {
             let RewrittenText { n_rewritten, n_not_rewritten, .. } = rewrite.links;
             if rewrite_links && n_rewritten > 0 {
                 rewrites.push(rewrite);
@@ -386,25 +393,12 @@ impl Writer {
         self.files.home.commit_move(&FileMove { from: &from.file, to: &to.file, hash, edits })
     }
 
-    /// Returns the files whose links must change so that each keeps its target when the note moves, and those in which no link can be changed.
+    /// Returns the files whose links must change so that each keeps its target when the note moves, and those in which no link can be changed. The affected files must have been scanned.
     fn link_rewrites(
         &mut self,
         from: &FileTarget,
-        to: &NotePath,
-        bytes: &[u8],
+        preview: &MovePreview,
     ) -> Result<(Vec<LinkRewrite>, Vec<RewrittenLinks>), WriteError> {
-        let Some(preview) = self.move_preview(from, to, bytes) else {
-            return Ok(Default::default());
-        };
-        // The rewritten content must be the indexed content, so the affected files are scanned first.
-        let summaries =
-            preview.affected_notes().into_iter().filter_map(|id| preview.before.summary(id));
-        let here = summaries.filter(|summary| summary.vault == from.vault);
-        let paths: Vec<NotePath> = here.map(|summary| NotePath::new(summary.path)).collect();
-        self.scan_area(from.at, self.area_of(from.at, &paths), ScanMode::default())?;
-        let Some(preview) = self.move_preview(from, to, bytes) else {
-            return Ok(Default::default());
-        };
         let root = self.scans.vaults[from.at].root.clone();
         let (mut rewrites, mut unchanged) = (Vec::new(), Vec::new());
         for id in preview.affected_notes() {
@@ -451,12 +445,27 @@ impl Writer {
         Ok((rewrites, unchanged))
     }
 
-    /// Returns the JSON Canvas documents of the vault that show the note, among those that the last scan found.
+    /// Returns the JSON Canvas documents of the vault that show the note or have links that must change, among those that the last scan found.
     fn canvas_rewrites(
         &self,
         from: &FileTarget,
         to: &NotePath,
+        preview: Option<&MovePreview>,
     ) -> Result<Vec<LinkRewrite>, WriteError> {
+        let moved_to = |shown: &str| {
+            let is_moved = nfc(shown) == from.path.as_str();
+            let text = to.to_string();
+            is_moved.then_some(RewrittenText { text, n_rewritten: 1, n_not_rewritten: 0 })
+        };
+        let links_in = |document: &NotePath, text: &str| {
+            // A text is read as a note beside the document.
+            let path = NotePath::new(format!("{document}.md"));
+            let preview = preview.filter(|_| text.contains('['))?;
+            let update = |_, link: &Link| preview.link_update_in(&path, link);
+            let go_on = || self.scans.check_interrupted().is_ok();
+            let parse = &self.settings.parse;
+            catch_parser_panic(|| rewrite_links(&path, text, parse, update, go_on)).flatten()
+        };
         let mut rewrites = Vec::new();
         for path in self.scans.vaults[from.at].canvases() {
             // A document that cannot be read or written shows nothing that could be rewritten.
@@ -468,17 +477,15 @@ impl Writer {
             let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {
                 continue;
             };
-            let links = rewrite_canvas(&text, from.path.as_str(), to.as_str());
             let before = hash_of(text.as_bytes());
+            let links = rewrite_canvas(&text, |kind, value| match kind {
+                "file" => moved_to(value),
+                "text" => links_in(&path, value),
+                _ => None,
+            });
             rewrites.extend(links.map(|links| LinkRewrite { path, file, before, links }));
         }
         Ok(rewrites)
-    }
-
-    /// Returns the files with links whose target changes if the note moves and nothing is rewritten.
-    fn broken_links(&self, from: &FileTarget, to: &NotePath, bytes: &[u8]) -> Vec<RewrittenLinks> {
-        let Some(preview) = self.move_preview(from, to, bytes) else { return Vec::new() };
-        preview.affected_notes().into_iter().filter_map(|id| preview.broken_links(id)).collect()
     }
 
     /// Returns the notes before and after the move; `None` if the note is not indexed.

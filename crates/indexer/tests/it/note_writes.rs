@@ -662,6 +662,47 @@ fn canvases_follow_a_moved_note() {
 }
 
 #[test]
+fn links_in_texts_of_canvases_follow_a_moved_note() {
+    let board = |texts: [&str; 4]| {
+        let node = |text: &&str| serde_json::json!({ "type": "text", "text": text }).to_string();
+        let nodes: Vec<String> = texts.iter().map(node).collect();
+        format!("{{\"nodes\": [{}], \"edges\": []}}", nodes.join(",\n "))
+    };
+    let old = board([
+        "[[moss]] and [moss](../a/moss.md#Soft) \"and\" `[[moss]]`",
+        "[[stone]], [web](https://moss.example)",
+        "![[a/moss|soft]]\n\n[m]: ../a/moss.md\n[m]",
+        "moss",
+    ]);
+    let new = board([
+        "[[fen]] and [moss](../b/fen.md#Soft) \"and\" `[[moss]]`",
+        "[[stone]], [web](https://moss.example)",
+        "![[b/fen|soft]]\n\n[m]: ../b/fen.md\n[m]",
+        "moss",
+    ]);
+    let place = Place::new(&[
+        ("a/moss.md", b"# Soft\n"),
+        ("stone.md", b"hard"),
+        ("x/board.canvas", old.as_bytes()),
+    ]);
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let text = || std::fs::read_to_string(place.vault().join("x/board.canvas")).expect("a file");
+    let links = |n_rewritten, n_not_rewritten| {
+        [RewrittenLinks { path: "x/board.canvas".into(), n_rewritten, n_not_rewritten }]
+    };
+    let (name, to, expected) = ("moss".into(), "b/fen.md".into(), Precondition::Anything);
+    let moved = move_to(&indexer, "moss", "b/fen.md").expect("moved");
+    assert_eq!((text(), &*moved.links), (new.clone(), &links(4, 0)[..]));
+    // Without the flag, the links are counted.
+    move_to(&indexer, "fen", "a/moss.md").expect("moved back");
+    assert_eq!(text(), old);
+    let write = WriteRequest::Move { name, to, expected, rewrite_links: false };
+    assert_eq!(indexer.write(write).expect("moved").links, links(0, 4));
+    assert_eq!(text(), old);
+}
+
+#[test]
 fn logseq_links_use_page_names_after_a_move() {
     let place = Place::new(&[
         ("pages/Project___Apollo.md", b"- up\n"),
