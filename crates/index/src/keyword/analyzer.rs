@@ -102,7 +102,7 @@ impl<'t> Token<'t> {
         }
     }
 
-    fn unaccented(&self) -> &'t str {
+    pub(super) fn unaccented(&self) -> &'t str {
         self.interner.text(self.folded.unwrap_or(self.number))
     }
 }

@@ -118,6 +118,8 @@ pub struct ExactForm {
     pub n_notes: u32,
     /// Inverse document frequency.
     pub idf: f64,
+    /// The word as names are compared, in each language.
+    pub(super) words: Vec<String>,
     /// Maximum it adds to a score.
     pub(super) weight: f64,
     /// By segment.
@@ -341,6 +343,8 @@ struct QueryBuilder<'r> {
 /// Exact form of a word of the query.
 struct TypedForm {
     form: String,
+    /// The word as names are compared, in each language.
+    words: Vec<String>,
     /// Number of its occurrences.
     count: u32,
     /// True if one of them is in a phrase or a required word.
@@ -375,10 +379,14 @@ impl QueryBuilder<'_> {
             let mut at = 0;
             let stop_in = |kind| u32::from(kind == TokenKind::Stop) << language_idx;
             self.analyzer.analyze(text, *language, |token| {
+                if clause.occurrence != Occurrence::MustNot {
+                    // A form is counted once and has a word in each language.
+                    let n = u32::from(language_idx == 0);
+                    exact_forms(text, &token, |form| {
+                        add_form(&mut self.exact, form, n, token.unaccented(), is_required);
+                    });
+                }
                 if language_idx == 0 {
-                    if clause.occurrence != Occurrence::MustNot {
-                        exact_forms(text, &token, |form| count(&mut self.exact, form, is_required));
-                    }
                     words.push(QueryWord {
                         surface: text[token.start..token.end].to_owned(),
                         alternatives: Vec::new(),
@@ -657,8 +665,8 @@ impl QueryBuilder<'_> {
     /// Looks up the exact forms. Those that no note contains are left out.
     fn found_exact_forms(&self, n_terms: usize) -> Result<Vec<ExactForm>, KeywordError> {
         let mut found = Vec::new();
-        for TypedForm { form, count, is_required } in self.exact.iter().take(self.options.max_terms)
-        {
+        let typed = self.exact.iter().take(self.options.max_terms);
+        for TypedForm { form, words, count, is_required } in typed {
             let (mut postings, mut n_notes) = (Vec::new(), 0);
             for segment in &self.reader.0.segments {
                 let info = segment.lookup_repeated(EXACT, form)?;
@@ -671,10 +679,11 @@ impl QueryBuilder<'_> {
                 postings.push(lists);
             }
             if n_notes > 0 {
-                let (form, count, idf) = (form.clone(), *count, self.reader.idf(n_notes));
+                let (form, words) = (form.clone(), words.clone());
+                let (count, idf) = (*count, self.reader.idf(n_notes));
                 let relative = if *is_required { 1.0 } else { exact_weight(n_terms) };
                 let weight = relative * f64::from(count) * idf;
-                found.push(ExactForm { form, count, n_notes, idf, weight, postings });
+                found.push(ExactForm { form, count, n_notes, idf, words, weight, postings });
             }
         }
         Ok(found)
@@ -760,13 +769,20 @@ impl QueryBuilder<'_> {
 }
 
 /// Counts one more occurrence of `form`.
-fn count(forms: &mut Vec<TypedForm>, form: &str, is_required: bool) {
+/// Adds `n` occurrences of a form of `word`.
+fn add_form(forms: &mut Vec<TypedForm>, form: &str, n: u32, word: &str, is_required: bool) {
     match forms.iter_mut().find(|known| known.form == form) {
         Some(known) => {
-            known.count += 1;
+            known.count += n;
             known.is_required |= is_required;
+            if !known.words.iter().any(|known| known == word) {
+                known.words.push(word.to_owned());
+            }
         }
-        None => forms.push(TypedForm { form: form.to_owned(), count: 1, is_required }),
+        None => {
+            let (form, words) = (form.to_owned(), vec![word.to_owned()]);
+            forms.push(TypedForm { form, words, count: n, is_required });
+        }
     }
 }
 

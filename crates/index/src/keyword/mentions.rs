@@ -9,6 +9,7 @@ use std::ops::Range;
 use weft_model::NoteId;
 
 use super::analyzer::Analyzer;
+use super::exact_form::has_capitals;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
@@ -26,8 +27,8 @@ const MAX_NOTES_WITH_SECTION: usize = 30;
 /// Maximum number of notes and sections with one name found in a text. A name of more means none of them in particular.
 const MAX_WITH_NAME: usize = 30;
 
-/// Share of its bonus that a name loses if the note contains no word of the query as typed.
-const FOLDED_LOSS: f64 = 0.5;
+/// Share of a word of a name that is lost if the note never contains it with the capitals that were typed. Accents and signs make another word of it: `año` is not `ano`, and `.NET` is not `net`.
+const CAPITALS_LOSS: f64 = 0.5;
 
 /// Note whose name occurs in a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +95,7 @@ impl KeywordReader {
                 }
             }
             let total: f64 = query.terms().iter().map(|term| term.idf).sum();
-            let mut mentions: Vec<Mention> = Vec::new();
+            let mut mentions: Vec<(Mention, &[String])> = Vec::new();
             let mut sections: Vec<SectionMention> = Vec::new();
             for words in &query.name_words {
                 for NameMatch { words, notes, sections: named_sections } in
@@ -107,18 +108,20 @@ impl KeywordReader {
                     let share = named.iter().map(|(_, idf)| idf).sum::<f64>() / total;
                     if share > 0.0 {
                         let share = share.min(1.0);
-                        mentions.extend(notes.into_iter().map(|note| Mention { note, share }));
+                        let mention = |note| (Mention { note, share }, words);
+                        mentions.extend(notes.into_iter().map(mention));
                         let section = |(note, passage)| SectionMention { note, passage, share };
                         sections.extend(named_sections.into_iter().map(section));
                     }
                 }
             }
+            self.lower_folded(query, &mut mentions)?;
             // A note with several names keeps the one with the highest share.
+            let mut mentions: Vec<Mention> = mentions.into_iter().map(|it| it.0).collect();
             mentions.sort_unstable_by(|left, right| {
                 left.note.cmp(&right.note).then(right.share.total_cmp(&left.share))
             });
             mentions.dedup_by_key(|mention| mention.note);
-            self.lower_folded(query, &mut mentions)?;
             sections.sort_unstable_by(|left, right| {
                 let by_place = (left.note, left.passage).cmp(&(right.note, right.passage));
                 by_place.then(right.share.total_cmp(&left.share))
@@ -128,17 +131,18 @@ impl KeywordReader {
         })
     }
 
-    /// Lowers the shares of notes that lack words of the query as typed, so that among notes of one name the one that is spelled like the query comes first.
+    /// Lowers the shares of names of which the note never contains a word as typed, so that among notes of one name the one that is spelled like the query comes first.
     fn lower_folded(
         &self,
         query: &KeywordQuery,
-        mentions: &mut [Mention],
+        mentions: &mut [(Mention, &[String])],
     ) -> Result<(), KeywordError> {
         let exact_forms = query.exact_forms();
         if exact_forms.is_empty() {
             return Ok(());
         }
-        let notes: Vec<NoteId> = mentions.iter().map(|mention| mention.note).collect();
+        let mut lost = vec![0.0; mentions.len()];
+        let notes: Vec<NoteId> = mentions.iter().map(|(mention, _)| mention.note).collect();
         for (segment_idx, docs, mention_idxs) in self.0.by_segment(&notes) {
             let segment = &self.0.segments[segment_idx];
             for exact in exact_forms {
@@ -147,12 +151,16 @@ impl KeywordReader {
                     segment.add_frequencies(list, &docs, &mut frequencies)?;
                 }
                 for (mention_idx, frequency) in mention_idxs.iter().zip(frequencies) {
-                    if frequency <= 0.0 {
-                        mentions[*mention_idx].share *=
-                            1.0 - FOLDED_LOSS / exact_forms.len() as f64;
+                    let (_, words) = mentions[*mention_idx];
+                    if frequency <= 0.0 && exact.words.iter().any(|word| words.contains(word)) {
+                        let loss = if has_capitals(&exact.form) { CAPITALS_LOSS } else { 1.0 };
+                        lost[*mention_idx] += loss / words.len() as f64;
                     }
                 }
             }
+        }
+        for ((mention, _), lost) in mentions.iter_mut().zip(lost) {
+            mention.share *= 1.0 - f64::min(lost, 1.0);
         }
         Ok(())
     }
