@@ -10,6 +10,7 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Request, Streaming};
 use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt as _;
 use weft_daemon::Reloaded;
@@ -236,11 +237,21 @@ async fn missing_or_empty_token_file_revokes_its_tokens() -> Result<(), Failure>
             Ok([code_with(&daemon, READ).await?, code_with(&daemon, WRITE).await?])
         };
         assert_eq!(codes().await?, [Code::PermissionDenied, Code::Ok]);
+        let mut health = HealthClient::new(daemon.socket_channel().await?);
+        let mut credentials = async || -> Result<[ServingStatus; 2], Failure> {
+            let named = ["credentials", ""].map(str::to_owned);
+            let [first, second] = named.map(|service| HealthCheckRequest { service });
+            let first = health.check(first).await?.into_inner().status();
+            Ok([first, health.check(second).await?.into_inner().status()])
+        };
+        assert_eq!(credentials().await?, [ServingStatus::Serving; 2]);
 
         std::fs::write(folder.path().join("reader"), "# none\n")?;
         let refused = daemon.reload().await.expect_err("a token file is empty");
         assert!(refused.to_string().contains("reader"), "{refused}");
         assert_eq!(codes().await?, [Code::Unauthenticated, Code::Ok]);
+        let states = credentials().await?;
+        assert_eq!(states, [ServingStatus::NotServing, ServingStatus::Serving]);
 
         std::fs::remove_file(folder.path().join("owner"))?;
         daemon.reload().await.expect_err("no token is left");
@@ -261,6 +272,7 @@ async fn missing_or_empty_token_file_revokes_its_tokens() -> Result<(), Failure>
         assert_eq!(codes().await?, [Code::PermissionDenied, Code::Ok]);
         let status = local.status(StatusRequest {}).await?.into_inner();
         assert!(status.server.is_some_and(|server| server.credential_errors.is_empty()));
+        assert_eq!(credentials().await?, [ServingStatus::Serving; 2]);
         daemon.stop().await?;
     }
     Ok(())

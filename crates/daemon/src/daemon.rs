@@ -17,7 +17,7 @@ use crate::config::{
     refusal_to_open,
 };
 use crate::fair_share::ForClient;
-use crate::metrics::{ConnectionCounts, Metrics};
+use crate::metrics::{Metrics, ServerCounts};
 use crate::net::{
     ConnectionLimits, ConnectionTable, Listeners, Socket, SocketListener, listen_tcp, nearby,
 };
@@ -450,10 +450,11 @@ impl Daemon {
         let (socket, unix) = socket.unzip();
         let connections = Listeners { tcp, unix }.accept(tables.clone(), credentials.subscribe());
         let metrics = Arc::new(Metrics::default());
+        let loaded = credentials.subscribe();
         let text = {
             let (services, metrics) = (services.clone(), Arc::clone(&metrics));
             move || {
-                let counts = ConnectionCounts::of(&tables);
+                let counts = ServerCounts::of(&tables, loaded.borrow().problems.len());
                 let (index, node) = (services.index_status(), services.node_health());
                 metrics.render(&services.load(), counts, index.as_ref(), node.as_ref())
             }

@@ -98,9 +98,9 @@ pub(crate) struct QueueLoad {
     pub(crate) n_workers: usize,
 }
 
-/// Connections over all sockets.
+/// Figures of the sockets and of the credentials that they require.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ConnectionCounts {
+pub(crate) struct ServerCounts {
     /// Number of open connections.
     pub(crate) n_open: usize,
     /// Maximum number of open connections.
@@ -109,16 +109,20 @@ pub(crate) struct ConnectionCounts {
     pub(crate) n_evicted: u64,
     /// Number of connections refused because all others were busy.
     pub(crate) n_refused: u64,
+    /// Number of credentials that could not be loaded.
+    pub(crate) n_credential_errors: usize,
 }
 
-impl ConnectionCounts {
+impl ServerCounts {
     /// Returns the sums over `tables`.
-    pub(crate) fn of(tables: &[Arc<ConnectionTable>]) -> Self {
-        tables.iter().fold(Self::default(), |sum, table| Self {
+    pub(crate) fn of(tables: &[Arc<ConnectionTable>], n_credential_errors: usize) -> Self {
+        let credentials = Self { n_credential_errors, ..Self::default() };
+        tables.iter().fold(credentials, |sum, table| Self {
             n_open: sum.n_open + table.n_open(),
             n_max: sum.n_max + table.limits().total,
             n_evicted: sum.n_evicted + table.n_evicted(),
             n_refused: sum.n_refused + table.n_refused(),
+            ..sum
         })
     }
 }
@@ -161,7 +165,7 @@ impl Metrics {
     pub(crate) fn render(
         &self,
         load: &QueueLoad,
-        connections: ConnectionCounts,
+        server: ServerCounts,
         index: Option<&IndexStatus>,
         node: Option<&NodeHealth>,
     ) -> String {
@@ -178,7 +182,7 @@ impl Metrics {
             durations.clone(),
         );
         let QueueLoad { n_running, n_queued, n_workers } = *load;
-        let ConnectionCounts { n_open, n_max, n_evicted, n_refused } = connections;
+        let ServerCounts { n_open, n_max, n_evicted, n_refused, n_credential_errors } = server;
         gauges.add("connections_open", "Open connections", n_open);
         gauges.add("connections_max", "Maximum number of open connections", n_max);
         for (name, help, n) in [
@@ -187,6 +191,8 @@ impl Metrics {
         ] {
             gauges.0.register(name, help, ConstCounter::new(n));
         }
+        let help = "Credentials that could not be loaded";
+        gauges.add("credential_errors", help, n_credential_errors);
         gauges.add("requests_running", "Requests being computed", n_running);
         gauges.add("requests_queued", "Requests that wait for a worker", n_queued);
         gauges.add("workers", "Maximum number of requests computed at the same time", n_workers);
@@ -398,8 +404,8 @@ mod tests {
     use super::*;
 
     const LOAD: QueueLoad = QueueLoad { n_running: 1, n_queued: 2, n_workers: 3 };
-    const CONNECTIONS: ConnectionCounts =
-        ConnectionCounts { n_open: 4, n_max: 9, n_evicted: 5, n_refused: 6 };
+    const SERVER: ServerCounts =
+        ServerCounts { n_open: 4, n_max: 9, n_evicted: 5, n_refused: 6, n_credential_errors: 7 };
 
     #[test]
     fn requests_are_counted_by_call_and_code_and_duration() {
@@ -415,7 +421,7 @@ mod tests {
             metrics.request_ended(path, code, elapsed);
         }
         metrics.request_started();
-        let text = metrics.render(&LOAD, CONNECTIONS, None, None);
+        let text = metrics.render(&LOAD, SERVER, None, None);
         let call = "call=\"noteweft.v1.SearchService/Search\"";
         for line in [
             format!("weft_requests_total{{{call},code=\"OK\"}} 2"),
@@ -432,6 +438,7 @@ mod tests {
             "weft_connections_max 9".to_owned(),
             "weft_connections_evicted_total 5".to_owned(),
             "weft_connections_refused_total 6".to_owned(),
+            "weft_credential_errors 7".to_owned(),
             "weft_up 0".to_owned(),
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
@@ -451,7 +458,7 @@ mod tests {
             is_current: true,
             state: NodeState { n_jobs: 4, agreement: Agreement::Agrees },
         };
-        let text = metrics.render(&LOAD, CONNECTIONS, Some(&index), Some(&node));
+        let text = metrics.render(&LOAD, SERVER, Some(&index), Some(&node));
         for line in [
             "weft_up 1",
             "weft_cluster_log_seq 9",

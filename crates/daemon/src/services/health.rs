@@ -1,4 +1,6 @@
-//! `grpc.health.v1.Health`: reports whether the daemon serves, as a whole and by service.
+//! `grpc.health.v1.Health`: reports whether the daemon serves, as a whole and by service, and whether its parts work without errors.
+
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -28,25 +30,36 @@ const NAMES: [&str; 7] = [
     AdminServiceServer::<Services>::NAME,
 ];
 
+/// Names of the parts whose errors leave the daemon serving: the credentials that it loads, and the vectors of the notes.
+const CREDENTIALS: &str = "credentials";
+const VECTORS: &str = "vectors";
+
+/// Interval at which a watched state is computed again.
+const REFRESH: Duration = Duration::from_secs(1);
+
 /// Health service: answers checks, and streams changes until the daemon stops.
 pub(crate) struct Probe {
+    services: Services,
     serving: watch::Receiver<bool>,
-    stopping: watch::Receiver<bool>,
 }
 
 impl Services {
     /// Creates a health service that reports the value of `serving`.
     pub(crate) fn health(&self, serving: watch::Receiver<bool>) -> Probe {
-        Probe { serving, stopping: self.0.stopping.subscribe() }
+        Probe { services: self.clone(), serving }
     }
-}
 
-/// Returns the state of a service, or [`ServingStatus::ServiceUnknown`] if no service has the name.
-fn state(name: &str, serving: bool) -> ServingStatus {
-    match (NAMES.contains(&name), serving) {
-        (false, _) => ServingStatus::ServiceUnknown,
-        (true, true) => ServingStatus::Serving,
-        (true, false) => ServingStatus::NotServing,
+    /// Returns the state of a service or part, or [`ServingStatus::ServiceUnknown`] if none has the name.
+    fn health_state(&self, name: &str, is_serving: bool) -> ServingStatus {
+        let is_healthy = match name {
+            name if NAMES.contains(&name) => is_serving,
+            CREDENTIALS => {
+                self.0.server.get().is_none_or(|it| it.credentials.borrow().problems.is_empty())
+            }
+            VECTORS => self.index_status().is_some_and(|status| status.n_vectors_failed == 0),
+            _ => return ServingStatus::ServiceUnknown,
+        };
+        if is_healthy { ServingStatus::Serving } else { ServingStatus::NotServing }
     }
 }
 
@@ -61,7 +74,7 @@ impl Health for Probe {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
         let HealthCheckRequest { service } = request.into_inner();
-        match state(&service, *self.serving.borrow()) {
+        match self.services.health_state(&service, *self.serving.borrow()) {
             ServingStatus::ServiceUnknown => Err(status::unknown_service(&service)),
             state @ (ServingStatus::Unknown
             | ServingStatus::Serving
@@ -76,12 +89,13 @@ impl Health for Probe {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let HealthCheckRequest { service } = request.into_inner();
-        let (mut serving, mut stopping) = (self.serving.clone(), self.stopping.clone());
+        let services = self.services.clone();
+        let (mut serving, mut stopping) = (self.serving.clone(), services.0.stopping.subscribe());
         let (messages, stream) = mpsc::channel(1);
         tokio::spawn(async move {
             let mut reported = None;
             loop {
-                let state = state(&service, *serving.borrow_and_update());
+                let state = services.health_state(&service, *serving.borrow_and_update());
                 if reported.replace(state) != Some(state)
                     && messages.send(Ok(message(state))).await.is_err()
                 {
@@ -95,6 +109,7 @@ impl Health for Probe {
                 tokio::select! {
                     changed = serving.changed() => if changed.is_err() { break },
                     _ = stopping.changed() => {}
+                    () = tokio::time::sleep(REFRESH) => {}
                     () = messages.closed() => break,
                 }
             }
