@@ -6,6 +6,7 @@ use std::time::Duration;
 use prost::Message as _;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tonic::metadata::MetadataValue;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Request, Streaming};
@@ -310,6 +311,31 @@ impl Authority {
     }
 }
 
+/// Types of records (RFC 8446, section 5.1).
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+
+/// Greets the port with TLS 1.0, 1.1 or 1.2, for minor versions 1, 2 and 3; returns the type of the record that answers.
+async fn answer_to_tls(daemon: &TestDaemon, minor: u8) -> Result<u8, Failure> {
+    // RFC 5246, section 7.4.1.2: version, random, no session, cipher suites, no compression, extensions.
+    let mut hello = vec![3, minor];
+    hello.extend([7; 32]);
+    hello.extend([0, 0, 6, 0xc0, 0x2b, 0xc0, 0x2f, 0, 0x2f, 1, 0]);
+    let groups = [0, 10, 0, 6, 0, 4, 0, 29, 0, 23];
+    let points = [0, 11, 0, 2, 1, 0];
+    let signatures = [0, 13, 0, 6, 0, 4, 4, 3, 8, 4];
+    let extensions = [&groups[..], &points, &signatures].concat();
+    hello.extend([0, u8::try_from(extensions.len())?]);
+    hello.extend(extensions);
+    let length = u8::try_from(hello.len())?;
+    let mut sent = vec![HANDSHAKE, 3, minor, 0, length + 4, 1, 0, 0, length];
+    sent.extend(hello);
+    let address = format!("127.0.0.1:{}", daemon.port());
+    let mut stream = tokio::net::TcpStream::connect(address).await?;
+    stream.write_all(&sent).await?;
+    Ok(stream.read_u8().await?)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_certificates_are_required_and_reloaded() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
@@ -352,6 +378,11 @@ async fn tls_certificates_are_required_and_reloaded() -> Result<(), Failure> {
     assert!(search(&servers, Some(stranger)).await.is_err(), "signed by another authority");
     let plain = ask(&daemon, "GET / HTTP/1.1", &["host: localhost"], b"").await;
     assert!(!plain.is_ok_and(|answer| answer.contains("HTTP/1.1")), "the port accepts TLS only");
+    let mut answers = Vec::new();
+    for minor in 1..=3 {
+        answers.push(answer_to_tls(&daemon, minor).await?);
+    }
+    assert_eq!(answers, [ALERT, ALERT, HANDSHAKE], "TLS 1.0, 1.1 and 1.2");
 
     let renewed = Authority::new()?;
     renewed.files(folder.path(), "localhost")?;

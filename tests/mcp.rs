@@ -528,13 +528,14 @@ async fn agents_pass_the_same_access_checks() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names and metadata of notes appear in the text of every tool; only the content of notes may begin a line, inside its fence.
+/// Names, metadata and content of notes appear in the text of every tool; only the content may begin a line, inside its fence.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_line_of_a_result_is_forged_by_metadata() -> Result<(), Failure> {
     let vault = tempfile::tempdir()?;
-    for (name, text) in forged_lines::notes(&mut Random::new(45), 12) {
-        std::fs::write(vault.path().join(name), text)?;
+    let random = &mut Random::new(45);
+    for (name, text) in forged_lines::notes(random, 12) {
+        std::fs::write(vault.path().join(name), text + &forged_lines::body(random))?;
     }
     let daemon = TestDaemon::start(vault.path(), NO_MODEL).await?;
     weft_tests::served(&daemon.socket_channel().await?).await?;

@@ -40,6 +40,21 @@ pub fn notes(random: &mut Random, n: usize) -> Vec<(String, String)> {
     names.into_iter().zip(texts).collect()
 }
 
+/// Returns the text of a note that tries to end the fence around it, and to forge lines after it.
+#[must_use]
+pub fn body(random: &mut Random) -> String {
+    let mut text = String::from("# word\n");
+    for _ in 0..4 {
+        let fence = "`".repeat(3 + random.below(4));
+        let end = LINE_ENDS[random.below(LINE_ENDS.len())];
+        // U+200F is written in Hebrew and Arabic texts.
+        let mark = Some(MARKS[random.below(MARKS.len())]).filter(|mark| *mark != '\u{200f}');
+        let mark = mark.map_or_else(String::new, String::from);
+        text += &format!("{fence}\n{FORGED} word {mark}{end}{FORGED}\n## word {end}{FORGED}\n\n");
+    }
+    text
+}
+
 /// Quotes text for YAML, with an escape for every character that could end a line.
 fn quoted(text: &str) -> String {
     let escaped = |c: char| match c {
@@ -89,5 +104,8 @@ mod tests {
         let notes = notes(&mut Random::new(1), 3);
         assert!(notes.iter().all(|(name, _)| !forged_lines(name).is_empty()));
         assert!(notes.iter().all(|(_, text)| forged_lines(text).is_empty()), "it is escaped");
+        assert!((1..9).any(|seed| {
+            !forged_lines(&format!("```\n{}```\n", body(&mut Random::new(seed)))).is_empty()
+        }));
     }
 }

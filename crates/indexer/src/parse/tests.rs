@@ -675,6 +675,27 @@ proptest! {
         is_sound(&note)?;
     }
 
+    /// YAML reads words of comments, tags and anchors itself, so no byte between words begins one.
+    #[test]
+    fn every_word_of_any_frontmatter_is_kept(
+        gaps in prop::collection::vec(
+            prop::collection::vec(any::<u8>().prop_filter("YAML", |byte| !b"#!&".contains(byte)), 0..5),
+            16,
+        )
+    ) {
+        let words: Vec<String> = (b'a'..).zip(&gaps).map(|(n, _)| format!("moss{}", char::from(n))).collect();
+        let mut file = b"---\n".to_vec();
+        for (gap, word) in gaps.iter().zip(&words) {
+            file.extend_from_slice(gap);
+            file.extend_from_slice(word.as_bytes());
+        }
+        file.extend_from_slice(b"\n---\nbody\n");
+        let (note, _) = parse(&NotePath::new("a.md"), &file, &ParseOptions::default());
+        let kept = format!("{}{:?}{:?}", note.body, note.searched_texts, note.properties);
+        let lost: Vec<&String> = words.iter().filter(|word| !kept.contains(&**word)).collect();
+        prop_assert!(lost.is_empty(), "{lost:?} of {:?}", String::from_utf8_lossy(&file));
+    }
+
     #[test]
     fn wikilinks_follow_the_grammar_of_their_brackets(line in r"a(\[\[|\]\]|[\[\]ab ]){0,16}") {
         let note = read(&line);

@@ -702,6 +702,82 @@ fn links_in_texts_of_canvases_follow_a_moved_note() {
     assert_eq!(text(), old);
 }
 
+/// Another process swaps a folder of the vault and a link to a folder outside while notes are put, moved and deleted.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_request_writes_outside_while_folder_and_link_are_swapped() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    const N_ROUNDS: usize = 300;
+    let place = Place::new(&[("d/moss.md", b"moss"), ("fern.md", b"fern")]);
+    let outside = place.outside().join("outside");
+    std::fs::create_dir_all(&outside).expect("a folder");
+    std::fs::write(outside.join("secret.md"), "secret").expect("a file");
+    let (folder, link) = (place.vault().join("d"), place.vault().join(".link"));
+    std::os::unix::fs::symlink(&outside, &link).expect("a link");
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    let is_over = AtomicBool::new(false);
+    let (mut n_done, mut n_refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("swapped");
+                // A request takes about as long, so that some finish between two swaps and some do not.
+                std::thread::sleep(Duration::from_micros(500));
+            }
+        });
+        for n in 0..N_ROUNDS {
+            let path = format!("d/race-{n}.md");
+            let moved = format!("d/deep/moved-{n}.md");
+            let expected = Precondition::Anything;
+            for done in [
+                put(&indexer, &path, "race", expected).is_ok(),
+                put(&indexer, &path, "again", expected).is_ok(),
+                move_to(&indexer, &format!("race-{n}"), &moved).is_ok(),
+                indexer.write(WriteRequest::Delete { name: moved, expected }).is_ok(),
+            ] {
+                *if done { &mut n_done } else { &mut n_refused } += 1;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let left: Vec<_> = std::fs::read_dir(&outside).expect("a folder").collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(std::fs::read(outside.join("secret.md")).expect("a file"), b"secret");
+    assert!(
+        n_done > N_ROUNDS / 4 && n_refused > N_ROUNDS / 4,
+        "{n_done} done, {n_refused} refused"
+    );
+}
+
+#[test]
+fn write_succeeds_and_waits_while_another_daemon_has_the_store() {
+    let place = Place::new(&[("moss.md", b"moss"), ("fern.md", b"fern")]);
+    let indexer = place.open(&FakeEmbedder::new());
+    settle(&indexer);
+    std::fs::rename(place.store(), place.outside().join("away")).expect("taken away");
+    let other = place.open(&FakeEmbedder::new());
+    settle(&other);
+    for _ in 0..2 {
+        // The second time is a retry with the same expectation.
+        let wrote = put(&indexer, "new/pool.md", "pool", Precondition::Nothing).expect("written");
+        let pending = wrote.index_pending.as_deref();
+        assert!(pending.is_some_and(|reason| reason.contains("is in use")), "{pending:?}");
+        assert!(wrote.hash.is_some());
+        let (name, expected) = ("fern.md".to_owned(), Precondition::Anything);
+        let deleted = indexer.write(WriteRequest::Delete { name, expected }).expect("deleted");
+        assert!(deleted.index_pending.is_some(), "{deleted:?}");
+    }
+    other.rescan(Rescan::default()).expect("scanned");
+    let snapshot = other.reader().snapshot();
+    let paths: Vec<&str> = snapshot.notes.summaries().map(|(_, it)| it.path).collect();
+    assert_eq!(paths, ["moss.md", "new/pool.md"]);
+}
+
 #[test]
 fn logseq_links_use_page_names_after_a_move() {
     let place = Place::new(&[

@@ -203,6 +203,24 @@ fn invalid_settings_are_named() {
 }
 
 #[test]
+fn key_is_sent_to_no_address_that_a_response_names() {
+    let other = HttpStub::start(respond);
+    let location = format!("location: {}/embeddings", other.url());
+    for status in [301, 302, 303, 307, 308] {
+        let location = location.clone();
+        let endpoint = HttpStub::start(move |_| StubResponse {
+            headers: vec![location.clone()],
+            ..StubResponse::new(status, "")
+        });
+        let failed = RemoteEmbedder::open(&settings(&endpoint, Runner::OpenAi), None);
+        let message = failed.err().unwrap().to_string();
+        assert!(message.contains(&status.to_string()), "{message}");
+        assert!(!endpoint.requests().is_empty());
+    }
+    assert!(other.requests().is_empty());
+}
+
+#[test]
 fn secrets_of_the_address_are_in_no_message() {
     let settings = |url: &str| {
         let remote = RemoteSettings {

@@ -149,3 +149,68 @@ fn daemon_without_socket_is_stopped_by_suggested_kill() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// Returns the remote addresses of the sockets of a process that do not belong to clients of `port`, in hexadecimal digits.
+#[cfg(target_os = "linux")]
+fn sockets_to_others(process: u32, port: u16) -> Vec<String> {
+    let folder = PathBuf::from(format!("/proc/{process}"));
+    let files = std::fs::read_dir(folder.join("fd")).into_iter().flatten();
+    let links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    let own: Vec<String> = links
+        .filter_map(|link| {
+            Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+        })
+        .collect();
+    let mut others = Vec::new();
+    for protocol in ["tcp", "tcp6", "udp", "udp6"] {
+        let table = std::fs::read_to_string(folder.join("net").join(protocol)).unwrap_or_default();
+        for line in table.lines().skip(1) {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (local, remote, inode) = (fields[1], fields[2], fields[9]);
+            if own.iter().any(|own| own == inode) && !local.ends_with(&format!(":{port:04X}")) {
+                others.push(format!("{protocol} {remote}"));
+            }
+        }
+    }
+    others
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn daemon_opens_no_connection_by_default() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let (home, port) = (tempfile::tempdir().unwrap(), free_port());
+    let (example, address) = (example(), format!("127.0.0.1:{port}"));
+    let mut serve = command(home.path(), &["serve", example.to_str().unwrap(), "--addr", &address]);
+    // The model is the default.
+    serve.env_remove("WEFT__EMBEDDING__MODEL").stderr(std::process::Stdio::null());
+    let daemon = Running(serve.spawn().unwrap());
+    let process = daemon.0.id();
+    let is_over = AtomicBool::new(false);
+    let opened = std::thread::scope(|scope| {
+        let seen = scope.spawn(|| {
+            let mut seen = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                seen.extend(sockets_to_others(process, port));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            seen
+        });
+        let ask = |args: &[&str]| run(home.path(), &[args, &["--addr", &address]].concat());
+        while !ask(&["reindex"]).status.success() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        for args in [&["search", "leap second"][..], &["context", "leap second"], &["status"]] {
+            let answer = ask(args);
+            assert!(answer.status.success(), "{args:?}: {}", text(&answer.stderr));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        seen.join().unwrap()
+    });
+    assert_eq!(opened, [""; 0]);
+    // The daemon's own clients are distinguished from other connections.
+    let client = std::net::TcpStream::connect(&address).unwrap();
+    let own = sockets_to_others(std::process::id(), 1);
+    assert!(own.contains(&format!("tcp 0100007F:{port:04X}")), "{own:?}");
+    drop((client, daemon));
+}

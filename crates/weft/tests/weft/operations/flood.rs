@@ -34,6 +34,12 @@ const RETURN: Duration = Duration::from_secs(2);
 
 /// Starts a daemon that requires one of two tokens, with at most `max_files` open files if given, and waits until it serves.
 fn serve(home: &Path, vault: &Path, max_files: Option<u32>) -> (Running, SocketAddr) {
+    let limit = max_files.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    serve_with(home, vault, &format!("ulimit -n {limit} 2>&-"))
+}
+
+/// Starts a daemon that requires one of two tokens after `setup`, a command of the shell, and waits until it serves.
+fn serve_with(home: &Path, vault: &Path, setup: &str) -> (Running, SocketAddr) {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
     std::fs::write(home.join("token"), TOKEN).expect("a token file");
     std::fs::write(home.join("agent"), AGENT).expect("a token file");
@@ -45,10 +51,9 @@ fn serve(home: &Path, vault: &Path, max_files: Option<u32>) -> (Running, SocketA
     std::fs::write(&config, settings).expect("a settings file");
     let arguments =
         ["serve", vault.to_str().expect("UTF-8"), "--config", config.to_str().expect("UTF-8")];
-    let limit = max_files.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
-    let limit = format!("ulimit -n {limit} 2>&-; exec \"$0\" \"$@\"");
+    let script = format!("{setup}; exec \"$0\" \"$@\"");
     let mut serve = std::process::Command::new("sh");
-    serve.args(["-c", &limit, env!("CARGO_BIN_EXE_weft")]).args(arguments);
+    serve.args(["-c", &script, env!("CARGO_BIN_EXE_weft")]).args(arguments);
     serve.env_clear().env("HOME", home).env("WEFT__EMBEDDING__MODEL", "none");
     serve
         .stdout(Stdio::null())
@@ -205,6 +210,22 @@ async fn silent_sockets_leave_open_files_for_notes() {
     let said = text(&shown.stdout);
     assert!(said.contains("connections") && said.contains("of 1024 open files"), "{said}");
     drop((daemon, silent));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn soft_limit_of_open_files_is_raised_to_the_hard_one() {
+    let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(vault.path().join("moss.md"), "# Moss\n").unwrap();
+    let limits = "ulimit -Hn 777; ulimit -Sn 64";
+    let (daemon, address) = serve_with(home.path(), vault.path(), limits);
+    let server = status(address).await.unwrap();
+    assert_eq!(server.max_open_file_count, Some(777), "{server:?}");
+    let place = format!("unix:{}", home.path().join("weft.sock").display());
+    let checked = text(&run(home.path(), &["doctor", "--addr", &place]).stdout);
+    let ServerStatus { max_connection_count: n, .. } = server;
+    let line = checked.lines().find(|line| line.contains("of 777 open files"));
+    assert!(line.is_some_and(|line| line.contains(&format!("of {n} connections"))), "{checked}");
+    drop(daemon);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
