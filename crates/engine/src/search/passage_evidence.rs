@@ -48,11 +48,17 @@ pub(super) struct EvidenceParts {
 
 impl NoteEvidence {
     /// Returns the passage with the most evidence, the first of equals; `None` for a note without text.
+    ///
+    /// A heading without text counts only if no other passage has a word of the query.
     pub(super) fn best(&self) -> Option<BestPassage> {
-        let with_text = (0..self.passages.len()).filter(|at| !self.passages[*at].is_bare);
+        let has_words = |at: &usize| self.parts[*at].keyword > 0.0 || self.parts[*at].mention > 0.0;
         let better =
             |best: usize, next: usize| if self.own[next] > self.own[best] { next } else { best };
-        let best = with_text.reduce(better)?;
+        let (bare, with_text): (Vec<usize>, Vec<usize>) =
+            (0..self.passages.len()).partition(|at| self.passages[*at].is_bare);
+        let best = with_text.into_iter().reduce(better);
+        let heading = || bare.into_iter().filter(has_words).reduce(better);
+        let best = best.filter(has_words).or_else(heading).or(best)?;
         let passage = &self.passages[best];
         let EvidenceParts { vector, keyword, mention } = self.parts[best];
         Some(BestPassage { span: passage.span, vector, keyword, mention, covers: covers(passage) })

@@ -468,6 +468,17 @@ fn typed_spelling_ranks_above_folded_spellings() {
 }
 
 #[test]
+fn heading_without_text_is_found() {
+    let vault = Vault::new(
+        "=== plan.md\n# Plan\n\n## Harvest\n\n## Sowing\n\n### Seedlings\n\n## Notes\n\ntext\n\n## Winter\n\
+         === other.md\n# Other\n\ntext\n",
+    );
+    for query in ["Harvest", "sowing", "+seedlings", "\"Winter\"", "harvest plan"] {
+        assert_eq!(found(&vault, query).first().map(String::as_str), Some("plan"), "{query}");
+    }
+}
+
+#[test]
 fn word_is_found_while_it_is_typed() {
     let vault = Vault::new("=== weather.md\nread the barometer\n=== other.md\nread the book\n");
     assert_eq!(found(&vault, "barom*"), ["weather"]);
