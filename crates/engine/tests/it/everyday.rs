@@ -445,20 +445,22 @@ fn phrases_alone_are_required_or_said_to_be_missing() {
 #[test]
 fn typed_spelling_ranks_above_folded_spellings() {
     // The other spelling may also be the name of its note.
-    for [article, ring, rope, house] in
-        [["article", "ring", "rope", "house"], ["the", "ano", "net", "home"]]
+    for [article, ring, rope, house, it] in
+        [["article", "ring", "rope", "house", "pronoun"], ["the", "ano", "net", "home", "it"]]
     {
         let vault = Vault::new(&format!(
             "=== tea.md\nle thé vert\n=== {article}.md\nthe green the\n\
              === year.md\nel año pasado\n=== {ring}.md\nel ano\n\
              === dot.md\nthe .NET runtime\n=== {rope}.md\na net of rope, net\n\
-             === shell.md\nset $HOME first\n=== {house}.md\nmy home is home\n",
+             === shell.md\nset $HOME first\n=== {house}.md\nmy home is home\n\
+             === office.md\nthe IT department\n=== {it}.md\nit is here, and it stays\n",
         ));
         for (query, expected, other) in [
             ("+thé", "tea", article),
             ("año", "year", ring),
             (".NET", "dot", rope),
             ("$HOME", "shell", house),
+            ("IT", "office", it),
         ] {
             let uris = found(&vault, query);
             assert_eq!(uris.first().map(String::as_str), Some(expected), "{query}: {uris:?}");

@@ -19,11 +19,6 @@ const fn is_sign(byte: u8) -> bool {
     matches!(byte, b'.' | b'$' | b'@' | b'%' | b'&' | b'^' | b'~')
 }
 
-/// Returns true for an exact form with capitals; those with accents or signs are in lower case.
-pub(super) fn has_capitals(form: &str) -> bool {
-    form.contains(char::is_uppercase)
-}
-
 /// Characters before a sign that begins a name, apart from spaces.
 const BEFORE_SIGNS: &[char] =
     &['(', '[', '{', '"', '\'', '“', '‘', '«', '`', '*', ',', ';', ':', '='];

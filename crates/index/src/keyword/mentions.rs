@@ -9,7 +9,6 @@ use std::ops::Range;
 use weft_model::NoteId;
 
 use super::analyzer::Analyzer;
-use super::exact_form::has_capitals;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
@@ -26,9 +25,6 @@ const MAX_NOTES_WITH_SECTION: usize = 30;
 
 /// Maximum number of notes and sections with one name found in a text. A name of more means none of them in particular.
 const MAX_WITH_NAME: usize = 30;
-
-/// Share of a word of a name that is lost if the note never contains it with the capitals that were typed. Accents and signs make another word of it: `año` is not `ano`, and `.NET` is not `net`.
-const CAPITALS_LOSS: f64 = 0.5;
 
 /// Note whose name occurs in a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,7 +127,7 @@ impl KeywordReader {
         })
     }
 
-    /// Lowers the shares of names of which the note never contains a word as typed, so that among notes of one name the one that is spelled like the query comes first.
+    /// Lowers the shares of names by the words that the note never contains as typed: `año` is not `ano`, `.NET` is not `net`, and `IT` is not `it`.
     fn lower_folded(
         &self,
         query: &KeywordQuery,
@@ -153,8 +149,7 @@ impl KeywordReader {
                 for (mention_idx, frequency) in mention_idxs.iter().zip(frequencies) {
                     let (_, words) = mentions[*mention_idx];
                     if frequency <= 0.0 && exact.words.iter().any(|word| words.contains(word)) {
-                        let loss = if has_capitals(&exact.form) { CAPITALS_LOSS } else { 1.0 };
-                        lost[*mention_idx] += loss / words.len() as f64;
+                        lost[*mention_idx] += 1.0 / words.len() as f64;
                     }
                 }
             }
