@@ -80,22 +80,56 @@ fn section_as_written(
     blocks: &[Block],
     n_chars: u32,
 ) -> Option<NamedPart> {
-    let last = fragment.rsplit('#').next().unwrap_or(fragment);
-    if let Some(id) = last.trim().strip_prefix('^') {
+    if let Some(id) = block_id(fragment) {
         let exact = blocks.iter().find(|block| block.id == id);
         let block = exact.or_else(|| blocks.iter().find(|block| fold(&block.id) == fold(id)))?;
         return Some(NamedPart { span: block.span, others: Vec::new() });
     }
     let found = HeadingChains::new(without_view(fragment), headings).matches();
     let (first, others) = found.split_first()?;
-    let level = headings[*first].level;
-    let next = headings[first + 1..].iter().find(|heading| heading.level <= level);
-    let end = next.map_or(n_chars, |heading| heading.span.start);
     let anchors = if others.is_empty() { Vec::new() } else { anchors(headings) };
     Some(NamedPart {
-        span: Span::new(headings[*first].span.start, end),
+        span: with_all_below(headings, *first, n_chars),
         others: others.iter().map(|at| anchors[*at].clone()).collect(),
     })
+}
+
+/// Returns the part below the heading with an id in braces, as in `# Text {#id}` of Pandoc, kramdown and MkDocs.
+#[must_use]
+pub fn section_with_id(id: &str, headings: &[Heading], body: &str) -> Option<NamedPart> {
+    let is_id = |at: usize| {
+        let (before, after) = (&body[..at], &body[at + 1 + id.len()..]);
+        let inside = before.rsplit_once('{').map_or("\n", |(_, inside)| inside);
+        let rest = after.split_once('}').map_or("\n", |(rest, _)| rest);
+        ![inside, rest].iter().any(|text| text.contains(['\n', '{', '}']))
+            && (inside.is_empty() || inside.ends_with([' ', ':']))
+            && (rest.is_empty() || rest.starts_with(' '))
+    };
+    let n_chars = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    let written = format!("#{id}");
+    let found = body.match_indices(&written).map(|(at, _)| at).filter(|at| is_id(*at));
+    let first = found.map(|at| n_chars(&body[..at])).find_map(|char| {
+        headings.iter().position(|Heading { span, .. }| span.start <= char && char < span.end)
+    })?;
+    let span = with_all_below(headings, first, n_chars(body));
+    Some(NamedPart { span, others: Vec::new() })
+}
+
+/// Returns the span of a heading with everything below it.
+fn with_all_below(headings: &[Heading], at: usize, n_chars: u32) -> Span {
+    let Heading { level, span, .. } = &headings[at];
+    let next = headings[at + 1..].iter().find(|heading| heading.level <= *level);
+    Span::new(span.start, next.map_or(n_chars, |heading| heading.span.start))
+}
+
+/// Returns true if a fragment names a block: `^id`, also after headings.
+#[must_use]
+pub fn names_block(fragment: &str) -> bool {
+    block_id(fragment).is_some()
+}
+
+fn block_id(fragment: &str) -> Option<&str> {
+    fragment.rsplit('#').next().unwrap_or(fragment).trim().strip_prefix('^')
 }
 
 /// Returns `page=3` without the parameters that follow it; any other fragment unchanged.
@@ -283,6 +317,34 @@ mod tests {
         for (fragment, expected) in cases {
             let span = section(fragment, &headings, &[], 200).map(|found| found.span);
             assert_eq!(span.map(|span| (span.start, span.end)), *expected, "{fragment}");
+        }
+    }
+
+    #[test]
+    fn id_in_braces_names_its_heading() {
+        let body = "# A {#a .wide}\n## B {: #b-1 }\ntext {#c}\n# `{#d}` {#e}\n## D #f\n";
+        let mut start = 0;
+        let headings: Vec<Heading> = body
+            .split_inclusive('\n')
+            .filter_map(|line| {
+                let n_chars = u32::try_from(line.len()).unwrap();
+                let span = Span::new(start, start + n_chars - 1);
+                start += n_chars;
+                let level = u8::try_from(line.len() - line.trim_start_matches('#').len()).unwrap();
+                (level > 0).then(|| Heading { level, text: String::new(), span })
+            })
+            .collect();
+        for (id, expected) in [
+            ("a", Some((0, 40))),
+            ("b-1", Some((15, 40))),
+            ("b", None),
+            ("c", None),
+            ("e", Some((40, 62))),
+            ("f", None),
+            ("", None),
+        ] {
+            let span = section_with_id(id, &headings, body).map(|found| found.span);
+            assert_eq!(span.map(|span| (span.start, span.end)), expected, "{id}");
         }
     }
 

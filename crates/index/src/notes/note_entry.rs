@@ -117,6 +117,7 @@ impl NoteEntry {
     pub fn section(&self, fragment: &str) -> Option<NamedPart> {
         let n_chars = u32::try_from(Chars::of(&self.body).0).unwrap_or(u32::MAX);
         fragment::section(fragment, &self.note.headings, &self.note.blocks, n_chars)
+            .or_else(|| fragment::section_with_id(fragment, &self.note.headings, &self.body))
     }
 
     /// Moves the body out of `note`, so that it is held once, and releases unused capacity of its lists.
