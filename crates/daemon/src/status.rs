@@ -76,7 +76,7 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
             );
             status(Code::NotFound, text, details)
         }
-        EngineError::UnknownFragment { uri, fragment, headings: _ } => {
+        EngineError::UnknownFragment { uri, fragment, parts: _ } => {
             let names = [("note", uri.to_string()), ("fragment", fragment.clone())];
             let details = info("UNKNOWN_FRAGMENT", names.map(|(key, name)| (key.to_owned(), name)));
             status(Code::NotFound, text, details)

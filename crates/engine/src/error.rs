@@ -4,7 +4,7 @@ use weft_index::TruncatedFile;
 use weft_index::embedder::EmbedError;
 use weft_index::keyword::KeywordError;
 use weft_index::vector::VectorError;
-use weft_model::{Stopped, TextHash, Uri};
+use weft_model::{Stopped, TextHash, Uri, fragment};
 
 /// Reason why a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -18,14 +18,14 @@ pub enum EngineError {
         suggestions: Vec<Uri>,
     },
     /// A note has no heading or block of this name.
-    #[error("`{uri}` has no heading or block `{fragment}`{}", known_headings(headings))]
+    #[error("`{uri}` has no heading or block `{fragment}`{}", known_parts(fragment, parts))]
     UnknownFragment {
         /// Uri of the note.
         uri: Uri,
         /// The requested heading or block.
         fragment: String,
-        /// The first headings of the note.
-        headings: Vec<String>,
+        /// The first headings of the note, or the ids of its first blocks if a block was requested.
+        parts: Vec<String>,
     },
     /// The request is invalid.
     #[error("`{field}`: {reason}")]
@@ -88,12 +88,13 @@ impl From<Stopped> for EngineError {
     }
 }
 
-fn known_headings(headings: &[String]) -> String {
-    match headings {
-        [] => "; it has no headings".to_owned(),
-        headings => {
-            let texts: Vec<String> = headings.iter().map(|text| format!("`{text}`")).collect();
-            format!("; its headings include {}", texts.join(", "))
+fn known_parts(fragment: &str, parts: &[String]) -> String {
+    let kind = if fragment::names_block(fragment) { "blocks" } else { "headings" };
+    match parts {
+        [] => format!("; it has no {kind}"),
+        parts => {
+            let texts: Vec<String> = parts.iter().map(|text| format!("`{text}`")).collect();
+            format!("; its {kind} include {}", texts.join(", "))
         }
     }
 }

@@ -34,11 +34,11 @@ mod warning;
 use std::sync::Arc;
 
 use weft_graph::centrality::Centrality;
-use weft_index::notes::Resolution;
+use weft_index::notes::{NoteEntry, Resolution};
 use weft_index::reranker::{Reranker, RerankerIdentity};
 use weft_index::{Reader, Snapshot};
-use weft_model::fragment::NamedPart;
-use weft_model::{NoteId, Span, Stop};
+use weft_model::fragment::{self, NamedPart};
+use weft_model::{Note, NoteId, Span, Stop};
 
 use analyzer_pool::AnalyzerPool;
 use context::ContextSettings;
@@ -236,6 +236,18 @@ fn named_part(
     }
 }
 
+/// Returns the first parts of a note that could have been named by `fragment`: its blocks or its headings.
+fn known_parts(entry: &NoteEntry, fragment: &str) -> Vec<String> {
+    let Note { headings, blocks, .. } = &entry.note;
+    if fragment::names_block(fragment) {
+        let blocks = blocks.iter().take(MAX_NAMED_MATCHES);
+        blocks.map(|block| format!("^{}", block.id)).collect()
+    } else {
+        let headings = headings.iter().take(MAX_NAMED_MATCHES);
+        headings.map(|heading| heading.text.clone()).collect()
+    }
+}
+
 /// Returns the part of a note that `fragment` names, and adds a warning if several headings match.
 fn section(
     snapshot: &Snapshot,
@@ -246,13 +258,9 @@ fn section(
     let entry = snapshot.notes.entry(note);
     let uri = snapshot.notes.graph().uri(note);
     let Some(NamedPart { span, others }) = entry.and_then(|entry| entry.section(fragment)) else {
-        let headings = entry.map(|entry| entry.note.headings.as_slice()).unwrap_or_default();
-        let headings = headings.iter().take(MAX_NAMED_MATCHES);
-        return Err(EngineError::UnknownFragment {
-            uri: uri.clone(),
-            fragment: fragment.to_owned(),
-            headings: headings.map(|heading| heading.text.clone()).collect(),
-        });
+        let parts = entry.map_or_else(Vec::new, |entry| known_parts(entry, fragment));
+        let (uri, fragment) = (uri.clone(), fragment.to_owned());
+        return Err(EngineError::UnknownFragment { uri, fragment, parts });
     };
     if !others.is_empty() {
         let named = others.iter().take(MAX_NAMED_MATCHES);

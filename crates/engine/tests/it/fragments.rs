@@ -70,7 +70,8 @@ fn unknown_fragment_never_means_the_whole_note() {
     for fragment in ["Nope", "Nope#Setup", "^p2", "setup-2", "Linux#Setup"] {
         let error = note(&vault, &format!("S#{fragment}")).unwrap_err();
         assert!(matches!(&error, EngineError::UnknownFragment { .. }), "{error}");
-        let message = format!("`S` has no heading or block `{fragment}`; its headings include `A`");
+        let parts = if fragment == "^p2" { "blocks include `^p1`" } else { "headings include `A`" };
+        let message = format!("`S` has no heading or block `{fragment}`; its {parts}");
         assert!(error.to_string().starts_with(&message), "{error}");
     }
 }
