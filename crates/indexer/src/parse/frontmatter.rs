@@ -14,6 +14,8 @@ use super::{TAGS, code, diagnostic, is_one_of, link_target};
 pub(super) struct Frontmatter {
     /// Properties, each key once, in the order written.
     pub(super) entries: Vec<PropertyEntry>,
+    /// Properties whose key is repeated below, in the order written.
+    pub(super) repeated: Vec<PropertyEntry>,
     /// Lines of an invalid block that belong to no property, in the order written.
     pub(super) stray_lines: Vec<String>,
 }
@@ -22,8 +24,8 @@ pub(super) struct Frontmatter {
 ///
 /// `None` if the text is not a mapping, such as prose between two rules.
 pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Frontmatter> {
-    let Frontmatter { entries, stray_lines } = match yaml::read(yaml) {
-        Ok(YamlRoot::Mapping(entries)) => Frontmatter { entries, stray_lines: Vec::new() },
+    let Frontmatter { entries, repeated: _, stray_lines } = match yaml::read(yaml) {
+        Ok(YamlRoot::Mapping(entries)) => Frontmatter { entries, ..Frontmatter::default() },
         Ok(YamlRoot::Value(Value::Null)) if !contains_heading(yaml) => Frontmatter::default(),
         Ok(YamlRoot::Value(_)) => return no_mapping(diagnostics),
         Err(_) if key_lines(yaml).is_empty() => return no_mapping(diagnostics),
@@ -36,9 +38,9 @@ pub(super) fn read(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Fron
             recover(yaml, diagnostics)
         }
     };
-    let entries = without_repeats(entries, diagnostics);
+    let (entries, repeated) = without_repeats(entries, diagnostics);
     report_commented_values(yaml, &entries, diagnostics);
-    Some(Frontmatter { entries, stray_lines })
+    Some(Frontmatter { entries, repeated, stray_lines })
 }
 
 /// Reports values that YAML takes for a comment: `tags: #one #two` has no value. A comment that is meant as one has a space after its `#`.
@@ -63,13 +65,12 @@ fn report_commented_values(
             continue;
         }
         let below = yaml[below..end].lines().filter_map(|line| line.trim().strip_prefix('-'));
-        let comments = [value].into_iter().chain(below.map(str::trim));
-        let tags = comments
-            .filter(|text| text.starts_with('#'))
-            .flat_map(|text| text.split(|c: char| c.is_whitespace() || matches!(c, '#' | ',')))
-            .filter(|tag| !tag.is_empty());
-        let tags: Vec<&str> = tags.collect();
-        if !tags.is_empty() {
+        let written = [value].into_iter().chain(below.map(str::trim));
+        let written: Vec<&str> = written.filter(|text| !text.is_empty()).collect();
+        if written.iter().any(|text| text.starts_with('#')) {
+            let is_between = |c: char| c.is_whitespace() || matches!(c, '#' | ',');
+            let tags = written.iter().flat_map(|text| text.split(is_between));
+            let tags: Vec<&str> = tags.filter(|tag| !tag.is_empty()).collect();
             diagnostics.push(commented_value(key, &format!("[{}]", tags.join(", ")), line));
         }
     }
@@ -95,13 +96,13 @@ fn contains_heading(yaml: &str) -> bool {
     yaml.lines().any(|line| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#'))
 }
 
-/// Keeps the last value of a repeated key, at the position of that value.
+/// Keeps the last value of a repeated key, at the position of that value; also returns the entries with the others.
 fn without_repeats(
     entries: Vec<PropertyEntry>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<PropertyEntry> {
+) -> (Vec<PropertyEntry>, Vec<PropertyEntry>) {
     let mut seen = std::collections::HashSet::new();
-    let mut kept = Vec::with_capacity(entries.len());
+    let (mut kept, mut repeated) = (Vec::with_capacity(entries.len()), Vec::new());
     for entry in entries.into_iter().rev() {
         if seen.insert(entry.key.clone()) {
             kept.push(entry);
@@ -111,10 +112,12 @@ fn without_repeats(
                 entry.key
             );
             diagnostics.push(diagnostic(code::DUPLICATE_KEY, message, Some(entry.line + 1)));
+            repeated.push(entry);
         }
     }
     kept.reverse();
-    kept
+    repeated.reverse();
+    (kept, repeated)
 }
 
 /// Maximum number of lines of a top-level key to blank, one after the other, until the rest parses.
@@ -196,7 +199,7 @@ fn recover(yaml: &str, diagnostics: &mut Vec<Diagnostic>) -> Frontmatter {
         diagnostics.push(diagnostic(code::STRAY_FRONTMATTER, message, Some(line + 1)));
     }
     let stray_lines = stray.into_iter().map(|(_, text)| text.trim().to_owned()).collect();
-    Frontmatter { entries, stray_lines }
+    Frontmatter { entries, stray_lines, ..Frontmatter::default() }
 }
 
 /// Returns the beginning of a line for a message.
@@ -446,6 +449,8 @@ mod tests {
         let read = read("a: 1\nb: 2\na: 3\n", &mut diagnostics).expect("a mapping");
         let keys = read.entries.iter().map(|entry| (&*entry.key, entry.value.as_written()));
         assert_eq!(keys.collect::<Vec<_>>(), [("b", Some("2")), ("a", Some("3"))]);
+        let repeated: Vec<_> = read.repeated.iter().map(|entry| entry.value.as_written()).collect();
+        assert_eq!(repeated, [Some("1")]);
         assert_eq!(
             (&*diagnostics[0].code, diagnostics[0].line),
             (code::DUPLICATE_KEY.name, Some(2))
@@ -482,7 +487,7 @@ mod tests {
         for (yaml, suggestion) in [
             ("a: 1\ntags: #one #two\n", Some("`tags: [one, two]`")),
             ("Tag: #one, two/three\n", Some("`Tag: [one, two/three]`")),
-            ("tags:\n  - #one\n  - two\n", Some("`tags: [one]`")),
+            ("tags:\n  - #one\n  - two\n", Some("`tags: [one, two]`")),
             ("tags:\nb: 1\n", None),
             ("tags:\n  # kinds of moss\n  - two\n", None),
             ("tags: one # and more\n", None),
@@ -560,9 +565,10 @@ mod tests {
             let yaml: String =
                 gaps.iter().zip(letters).map(|(gap, letter)| format!("{gap}{letter}")).collect();
             let yaml = yaml + "\n";
-            if let Some(Frontmatter { entries, stray_lines }) = read(&yaml, &mut Vec::new()) {
+            let read = read(&yaml, &mut Vec::new());
+            if let Some(Frontmatter { entries, repeated, stray_lines }) = read {
                 let mut kept = stray_lines.concat();
-                for entry in &entries {
+                for entry in entries.iter().chain(&repeated) {
                     kept += &entry.key;
                     texts(&entry.value, &mut kept);
                 }

@@ -293,7 +293,7 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         };
         return ParsedFile { note, diagnostics, files: Vec::new() };
     }
-    let (Frontmatter { mut entries, stray_lines }, body) =
+    let (Frontmatter { mut entries, repeated, stray_lines }, body) =
         frontmatter_and_body(&text, &mut diagnostics);
     let front_lines = text[..text.len() - body.len()].matches('\n').count();
 
@@ -396,6 +396,7 @@ pub(crate) fn parse_file(path: &NotePath, bytes: &[u8], options: &ParseOptions) 
         let unsearched = options.unsearched_properties.iter().map(String::as_str);
         NAMED.iter().copied().chain(unsearched).all(|other| !key.eq_ignore_ascii_case(other))
     });
+    searched_texts.extend(frontmatter_properties::texts(&repeated, |_| true));
     searched_texts.extend(stray_lines);
 
     let note = Note {
