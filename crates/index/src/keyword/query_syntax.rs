@@ -41,7 +41,7 @@ pub(super) fn clauses(query: &str) -> Vec<Clause<'_>> {
 
 /// Returns `query` in this syntax if it contains `AND`, `OR` or `NOT` as operators: `fern AND moss NOT rust` is read as `+fern +moss -rust`.
 ///
-/// An operator is in capitals, stands between two words or phrases, and the query has other letters than capitals.
+/// An operator is in capitals, stands between two words or phrases, or, for `NOT`, before the first, and the query has other letters than capitals.
 /// `AND` requires both sides, unless the query contains an `OR`, for which words are alternatives. `NOT` excludes the next word.
 #[must_use]
 pub fn operator_reading(query: &str) -> Option<String> {
@@ -100,7 +100,9 @@ fn read_operators(query: &str) -> Option<Vec<Clause<'_>>> {
     let mut is_read = false;
     for (at, word) in words.into_iter().enumerate() {
         match WordOperator::read(&word) {
-            Some(operator) if at < last && !clauses.is_empty() => {
+            Some(operator)
+                if at < last && (!clauses.is_empty() || operator == WordOperator::Not) =>
+            {
                 // `AND NOT` excludes, too.
                 pending = Some(operator);
                 is_read = true;
@@ -308,7 +310,9 @@ mod tests {
             ("苔藓 AND 蕨类", Some("+苔藓 +蕨类")),
             ("fern and moss or rust not", None),
             ("TO BE OR NOT TO BE", None),
-            ("NOT fern", None),
+            ("NOT fern", Some("-fern")),
+            ("NOT fern moss", Some("-fern moss")),
+            ("OR fern", None),
             ("fern AND", None),
             ("fern NOT AND", None),
             ("the \"fern AND moss\"", None),
