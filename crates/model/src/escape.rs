@@ -17,23 +17,41 @@ pub fn is_hidden_control(c: char) -> bool {
         )
 }
 
-/// Returns a name, tag, key or type as a single line in which every hidden control is visible: `\n`, `\u{202e}`.
+/// Returns true for characters without a shape, in which two names can differ unseen: spaces without width, fillers and tags. Joiners and variation selectors, which shape their neighbors, are not among them.
 ///
-/// Text chosen by a note can then neither begin a line of output nor change how the rest of the line is shown.
+/// Source: Unicode 16, property `Default_Ignorable_Code_Point`.
+const fn is_shapeless(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+/// Returns a name, tag, key or type as a single line in which every hidden control and every character without a shape is visible: `\n`, `\u{202e}`, `\u{200b}`.
+///
+/// Text chosen by a note can then neither begin a line of output nor change how the rest of the line is shown, and two names do not differ unseen.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    with_visible(text, is_hidden_control, as_rust)
+    with_visible(text, |c| is_hidden_control(c) || is_shapeless(c), as_rust)
+}
+
+/// Returns true for hidden controls that a text of several lines is shown without: all but line feeds, tabs and the marks that only give their place a direction.
+#[must_use]
+pub fn is_hidden_in_text(c: char) -> bool {
+    is_hidden_control(c) && !matches!(c, '\n' | '\t' | '\u{61c}' | '\u{200e}' | '\u{200f}')
 }
 
 /// Returns a text of several lines in which hidden controls are visible, except line feeds, tabs and the marks that only give their place a direction. The carriage return of a line ending is removed.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     let text = if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() };
-    let is_kept = |c: char| matches!(c, '\n' | '\t' | '\u{61c}' | '\u{200e}' | '\u{200f}');
-    let is_escaped = |c: char| is_hidden_control(c) && !is_kept(c);
     match text {
-        Cow::Borrowed(text) => with_visible(text, is_escaped, as_rust),
-        Cow::Owned(text) => Cow::Owned(with_visible(&text, is_escaped, as_rust).into_owned()),
+        Cow::Borrowed(text) => with_visible(text, is_hidden_in_text, as_rust),
+        Cow::Owned(text) => {
+            Cow::Owned(with_visible(&text, is_hidden_in_text, as_rust).into_owned())
+        }
     }
 }
 
@@ -149,6 +167,7 @@ mod tests {
             ("a\n\tb\r\nc\rd", "a\\n\\tb\\r\\nc\\rd", "a\n\tb\nc\\rd"),
             ("x\u{1b}[31m\0", "x\\u{1b}[31m\\u{0}", "x\\u{1b}[31m\\u{0}"),
             ("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c", "a\\u{202e}b\\u{2028}c"),
+            ("a\u{200b}b\u{e0041}", "a\\u{200b}b\\u{e0041}", "a\u{200b}b\u{e0041}"),
             ("א\u{200f}!\u{85}", "א\\u{200f}!\\u{85}", "א\u{200f}!\\u{85}"),
             (
                 "שלום 👩\u{200d}🌾 e\u{301}",

@@ -165,7 +165,8 @@ pub(super) fn wrap(marked: &[(char, bool)], columns: usize, indent: &str) -> Str
     for line in lines.iter().filter(|line| !line.is_empty()) {
         out.push_str(indent);
         for run in line.chunk_by(|a, b| a.1 == b.1) {
-            let text: String = run.iter().map(|(c, _)| *c).filter(|c| !c.is_control()).collect();
+            let text: String =
+                run.iter().map(|(c, _)| *c).filter(|c| !escape::is_hidden_in_text(*c)).collect();
             out.push_str(&if run[0].1 { paint(MATCH, &text) } else { text });
         }
         out.push('\n');
