@@ -6,6 +6,9 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use crate::NotePath;
+use crate::id::without_markdown_extension;
+
 /// Properties that date a note: the first that contains a date counts.
 pub const PROPERTIES: [&str; 4] = ["date", "created", "modified", "updated"];
 
@@ -63,7 +66,7 @@ const LONGEST: usize = 64;
 
 /// Parses a date as programs and people write it.
 ///
-/// - A day: `2024-05-09`, `2024/5/9`, `9 May 2024`, `Thursday, May 9th 2024`; the day of a link to a daily note (`[[2024-05-09|today]]`, `[2024-05-09](2024-05-09.md)`); of a month (`2024-05`, `May 2024`), its first.
+/// - A day: `2024-05-09`, `2024/5/9`, `9 May 2024`, `Thursday, May 9th 2024`; the day of a link to a daily note (`[[daily/2024-05-09|today]]`, `[today](2024-05-09.md)`); of a month (`2024-05`, `May 2024`), its first.
 /// - A time after it: `10:00`, `10:00:00`, `10:00 pm`.
 /// - A zone after that: `Z`, `UTC`, `GMT`, `+0200`, `+02:00`, `+0000 UTC`. Without one, the time is UTC.
 ///
@@ -78,12 +81,23 @@ pub fn written(text: &str) -> Option<WrittenDate> {
         let link = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
         let wikilink = link.map(|link| link.split_once('|').map_or(link, |(day, _)| day));
         let labelled = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(')'));
-        let daily = wikilink.or_else(|| Some(labelled?.split_once("](")?.0));
-        let text = daily.unwrap_or(text).to_ascii_lowercase();
-        let mut parts = DateParts::default();
-        let mut words = text.split(|c: char| c.is_whitespace() || c == ',');
-        words.all(|word| parts.add(word).is_some()).then(|| parts.moment()).flatten()
+        let [label, path] = match (wikilink, labelled.and_then(|link| link.split_once("]("))) {
+            (Some(path), _) => [None, Some(path)],
+            (None, Some((label, path))) => [Some(label), Some(path)],
+            (None, None) => [Some(text), None],
+        };
+        let name = path.map(|path| NotePath::new(without_markdown_extension(path)));
+        let name = name.as_ref().map(NotePath::file_name);
+        label.and_then(in_words).or_else(|| in_words(name?))
     })
+}
+
+/// Parses a date of words and numbers.
+fn in_words(text: &str) -> Option<WrittenDate> {
+    let text = text.to_ascii_lowercase();
+    let mut parts = DateParts::default();
+    let mut words = text.split(|c: char| c.is_whitespace() || c == ',');
+    words.all(|word| parts.add(word).is_some()).then(|| parts.moment()).flatten()
 }
 
 /// Names of the months, in lower case.
@@ -260,6 +274,9 @@ mod tests {
             "[[2024-05-09]]",
             "[[2024-05-09|today]]",
             "[2024-05-09](daily/2024-05-09.md)",
+            "[today](daily/2024-05-09.md)",
+            "[[daily/2024-05-09|today]]",
+            "[[daily/2024-05-09]]",
             "2024-05-09 00:00:00 UTC",
             "2024-05-09 00:00:00 +0000 UTC",
             "2024-05-09 00:00 gmt",
