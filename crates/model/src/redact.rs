@@ -5,15 +5,42 @@ use std::borrow::Cow;
 /// Text in the place of a secret.
 const REDACTED: &str = "***";
 
-/// Replaces the user, password, query and fragment of every URL in `text`: any of them may hold a secret.
+/// Replaces the user, password, query and fragment of every URL in `text`, any of which may hold a secret, and the value after each `password=`, as in a connection string of PostgreSQL.
 ///
 /// A URL ends at white space, a quotation mark, a backtick or an angle bracket.
 #[must_use]
 pub fn redact_urls(text: &str) -> Cow<'_, str> {
-    const SCHEME_END: &str = "://";
-    if !text.contains(SCHEME_END) {
-        return Cow::Borrowed(text);
+    let redacted = without_passwords(text);
+    if redacted.contains(SCHEME_END) { of_urls(&redacted).into() } else { redacted }
+}
+
+/// Characters between the scheme and the authority of a URL.
+const SCHEME_END: &str = "://";
+
+/// Replaces the value after each `password=`: a text in single quotes, or up to white space.
+fn without_passwords(text: &str) -> Cow<'_, str> {
+    const KEY: &str = "password=";
+    let lower = text.to_ascii_lowercase();
+    if !lower.contains(KEY) {
+        return text.into();
     }
+    let (mut redacted, mut at) = (String::with_capacity(text.len()), 0);
+    while let Some(n_before) = lower[at..].find(KEY) {
+        let start = at + n_before + KEY.len();
+        let value = &text[start..];
+        let end = match value.strip_prefix('\'') {
+            Some(quoted) => quoted.find('\'').map(|end| end + "''".len()),
+            None => value.find(|c: char| c.is_whitespace() || "`\"".contains(c)),
+        };
+        redacted.push_str(&text[at..start]);
+        redacted.push_str(REDACTED);
+        at = start + end.unwrap_or(value.len());
+    }
+    redacted.push_str(&text[at..]);
+    redacted.into()
+}
+
+fn of_urls(text: &str) -> String {
     let mut redacted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(SCHEME_END) {
@@ -25,7 +52,7 @@ pub fn redact_urls(text: &str) -> Cow<'_, str> {
         rest = following;
     }
     redacted.push_str(rest);
-    Cow::Owned(redacted)
+    redacted
 }
 
 /// Appends the part of a URL after its scheme to `redacted`.
@@ -72,6 +99,9 @@ mod tests {
             ("IPv6", "http://[::1]/@org", "http://[::1]/@org"),
             ("key in the query", "http://host/v1?key=abc&b=c", "http://host/v1?***"),
             ("key in the fragment", "http://host/v1#abc", "http://host/v1#***"),
+            ("connection string", "host=h password=a&b user=u", "host=h password=*** user=u"),
+            ("quotes", "Password='a b' user=u", "Password=*** user=u"),
+            ("no end", "password='a b", "password=***"),
             (
                 "in a message",
                 "cannot reach `http://me:pass@a/b` (http://k@c?d e)",
