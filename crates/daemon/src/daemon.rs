@@ -1,5 +1,6 @@
 //! The daemon: sockets, services, reload and shutdown.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -130,8 +131,18 @@ impl Control {
     /// Fails without any other change if a setting or a credential is invalid, or if the vaults are still opening.
     pub async fn reload(&self, next: ConfigReload) -> Result<Reloaded, ServeError> {
         let ConfigReload { config, error } = next;
-        let config = config.unwrap_or_else(|| self.config());
-        let renewed = self.reload_credentials(&config);
+        let in_force = self.config();
+        let mut config = config.unwrap_or_else(|| in_force.clone());
+        // A typo must neither open nor close anything: a section that cannot be read stays as it was.
+        let unread = error.as_ref().map(unread_credentials).unwrap_or_default();
+        let is_unread = |section: &str| unread.iter().any(|it| it.is_in(section));
+        if is_unread("access") {
+            config.settings.access = in_force.settings.access;
+        }
+        if is_unread("tls") {
+            config.settings.tls = in_force.settings.tls;
+        }
+        let renewed = self.reload_credentials(&config, unread);
         *self.lock_config() = config.clone();
         if let Some(error) = error {
             return Err(error.into());
@@ -152,9 +163,10 @@ impl Control {
         Ok(Reloaded { taken, needs_restart })
     }
 
-    /// Replaces the credentials by those of `config`, and returns the settings whose secrets or certificates changed.
-    fn reload_credentials(&self, config: &Config) -> Vec<String> {
+    /// Replaces the credentials by those of `config`, and returns the settings whose secrets or certificates changed. `unread` are the problems of settings that stay in force.
+    fn reload_credentials(&self, config: &Config, unread: Vec<Problem>) -> Vec<String> {
         let mut next = self.credentials.borrow().reload(config);
+        next.problems.extend(unread);
         if !self.address.ip().is_loopback() && !config.settings.asks_for_credentials() {
             let reason = refusal_to_open(self.address);
             next.problems.push(Problem { key: "server.address".to_owned(), reason });
@@ -166,7 +178,7 @@ impl Control {
             tracing::info!(target: AUDIT, settings, "credentials reloaded");
         }
         for Problem { key, reason } in &next.problems {
-            tracing::error!(target: AUDIT, key, reason, "credential not loaded: it grants nothing");
+            tracing::error!(target: AUDIT, key, reason, "credential not loaded");
         }
         self.credentials.send_replace(next);
         renewed
@@ -180,6 +192,22 @@ impl Control {
 
     fn lock_config(&self) -> MutexGuard<'_, Config> {
         self.config.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the problems of the credentials' settings that could not be read.
+fn unread_credentials(error: &ConfigError) -> Vec<Problem> {
+    let in_force = |key: &str, reason: &dyn Display| {
+        let reason = format!("{reason}; the earlier value of the section stays in force");
+        Problem { key: key.to_owned(), reason }
+    };
+    match error {
+        ConfigError::Invalid { problems } => {
+            let problems = problems.iter().map(|(problem, _)| problem);
+            let of_credentials = problems.filter(|it| it.is_in("access") || it.is_in("tls"));
+            of_credentials.map(|problem| in_force(&problem.key, &problem.reason)).collect()
+        }
+        ConfigError::Read { .. } | ConfigError::Parse { .. } => vec![in_force("access", error)],
     }
 }
 

@@ -38,6 +38,13 @@ pub struct Problem {
     pub reason: String,
 }
 
+impl Problem {
+    /// Returns whether the setting is in a section of the settings, or is the section.
+    pub(crate) fn is_in(&self, section: &str) -> bool {
+        self.key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, reason } = self;

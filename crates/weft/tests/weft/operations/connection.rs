@@ -27,6 +27,10 @@ fn settings(folder: &Path, address: &str) -> Result<PathBuf, Box<dyn std::error:
     std::fs::write(folder.join("key.pem"), key.serialize_pem())?;
     std::fs::write(folder.join("read"), READ)?;
     std::fs::write(folder.join("write"), WRITE)?;
+    let key = KeyPair::generate()?;
+    let client = CertificateParams::new(Vec::new())?.signed_by(&key, &issuer)?;
+    std::fs::write(folder.join("client.pem"), client.pem())?;
+    std::fs::write(folder.join("client-key.pem"), key.serialize_pem())?;
     let text = format!(
         "[server]\naddress = '{address}'\n[tls]\ncertificate = 'cert.pem'\nkey = 'key.pem'\n\
         [[access.tokens]]\nname = 'rag'\npermission = 'read'\nfile = 'read'\n\
@@ -128,6 +132,74 @@ fn daemon_on_all_addresses_is_found_and_mistakes_are_reported() {
         let checks_access = checks.iter().any(|(name, ..)| name == "access");
         assert_eq!(checks_access, flags[0] == own, "{name}: {checks:?}");
     }
+}
+
+#[test]
+fn misspelled_credentials_neither_open_nor_close_anything() {
+    let (home, port) = (tempfile::tempdir().unwrap(), free_port());
+    let config = settings(home.path(), &format!("127.0.0.1:{port}")).unwrap();
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let socket = path("weft.sock");
+    let written = std::fs::read_to_string(&config).unwrap().replace(
+        "[tls]\n",
+        &format!("socket = '{socket}'\n[log]\naudit = 'audit'\n[tls]\nclient_ca = 'ca.pem'\nclient_permission = 'none'\n"),
+    );
+    std::fs::write(&config, &written).unwrap();
+    let example = example();
+    let arguments = ["serve", example.to_str().unwrap(), "--config", config.to_str().unwrap()];
+    let mut serve = command(home.path(), &arguments);
+    let daemon = Running(serve.stderr(std::process::Stdio::null()).spawn().unwrap());
+    let address = format!("https://127.0.0.1:{port}");
+    let files = ["ca.pem", "client.pem", "client-key.pem", "read"].map(path);
+    let [ca, certificate, key, token] = &files;
+    let certified =
+        ["--tls-ca", ca, "--tls-name", NAME, "--tls-cert", certificate, "--tls-key", key];
+    let search = |flags: &[&str]| {
+        let all = [&["search", "leap second", "--addr", &address], &certified[..], flags].concat();
+        run(home.path(), &all).status.code()
+    };
+    let is_as_before = || {
+        assert_ne!(search(&[]), Some(0), "a certificate requires a token as well");
+        assert_eq!(search(&["--token-file", token]), Some(0));
+    };
+    let local = format!("unix:{socket}");
+    let status = || text(&run(home.path(), &["status", "--addr", &local]).stdout);
+    while search(&["--token-file", token]) != Some(0) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    is_as_before();
+    for (key, from, to) in [
+        ("tls.client_permission", "'none'", "'noone'"),
+        ("access.tokens", "permission = 'read'", "permission = 'raed'"),
+        ("access.tokens", "file = 'write'", "fil = 'write'"),
+        ("access", "[[access.tokens]]\nname = 'rag'", "[access]\ntokens = 5\n[rag]\nname = 'rag'"),
+        ("access", "[server]", "[server"),
+    ] {
+        let misspelled = written.replacen(from, to, 1);
+        assert_ne!(misspelled, written, "{from}");
+        let misspelled = if to.contains("[rag]") {
+            misspelled.split("[[access.tokens]]").next().unwrap().to_owned()
+        } else {
+            misspelled
+        };
+        std::fs::write(&config, misspelled).unwrap();
+        daemon.signal("-HUP");
+        let started = std::time::Instant::now();
+        while !status().contains(key) {
+            assert!(started.elapsed() < Duration::from_secs(60), "{to}: {}", status());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(status().contains("stays in force"), "{to}: {}", status());
+        is_as_before();
+        std::fs::write(&config, &written).unwrap();
+        daemon.signal("-HUP");
+        while status().contains("stays in force") {
+            assert!(started.elapsed() < Duration::from_secs(60), "{to}: {}", status());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    let audit = std::fs::read_to_string(path("audit")).unwrap();
+    assert!(audit.contains("credential not loaded") && audit.contains("noone"), "{audit}");
 }
 
 #[test]
