@@ -1,5 +1,8 @@
 //! Loading of tokens from files and variables.
 
+use std::io;
+use std::path::Path;
+
 use crate::config::AccessToken;
 use crate::paths::Environment;
 
@@ -13,7 +16,7 @@ const MIN_TOKEN_CHARS: usize = 16;
 pub(super) fn read(source: &AccessToken, environment: &Environment) -> Result<Vec<String>, String> {
     let AccessToken { name, permission: _, collections: _, file, env } = source;
     let text = match (file, env) {
-        (Some(path), None) => std::fs::read_to_string(path).map_err(|error| {
+        (Some(path), None) => read_file(path).map_err(|error| {
             format!("cannot read the token `{name}` from {}: {error}", path.display())
         })?,
         (None, Some(variable)) => environment
@@ -44,6 +47,21 @@ pub(super) fn read(source: &AccessToken, environment: &Environment) -> Result<Ve
         return Err(format!("the token `{name}` may contain only visible ASCII characters"));
     }
     Ok(secrets)
+}
+
+/// Maximum size of a token file in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads a file whose size is bounded. Another process cannot delay it, as it could with a pipe.
+fn read_file(path: &Path) -> io::Result<String> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
+    }
+    std::fs::read_to_string(path)
 }
 
 #[cfg(test)]
@@ -93,6 +111,8 @@ mod tests {
             (source(None, None), "either"),
             (source(Some(path), Some("GOOD")), "either"),
             (source(Some("/no/such/file".into()), None), "cannot read"),
+            (source(Some(folder.path().into()), None), "not a regular file"),
+            (source(Some("/dev/zero".into()), None), "not a regular file"),
         ] {
             assert!(read(&source, &environment).unwrap_err().contains(part), "{source:?}");
         }
