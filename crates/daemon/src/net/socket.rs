@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use crate::paths::create_private;
 
-/// A bound Unix socket. Dropping it removes its file.
+/// A bound Unix socket. Dropping it removes its file, unless another process has put its own there.
 pub(crate) struct Socket {
     path: PathBuf,
+    /// Device and inode of its file.
+    #[cfg(unix)]
+    file: (u64, u64),
 }
 
 impl Socket {
@@ -66,12 +69,23 @@ impl Socket {
             bound => bound?,
         };
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok((Self { path: path.to_owned() }, listener))
+        Ok((Self { path: path.to_owned(), file: identity(path)? }, listener))
     }
+}
+
+/// Returns the device and inode of a file.
+#[cfg(unix)]
+fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        #[cfg(unix)]
+        if identity(&self.path).ok() != Some(self.file) {
+            return;
+        }
         if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::debug!(%error, "the socket's file was already removed");
         }
@@ -100,5 +114,10 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600, "only the owner can open it");
         drop(socket);
         assert!(!left.exists());
+        let (first, _listener) = Socket::bind(&left).unwrap();
+        std::fs::remove_file(&left).unwrap();
+        let (_second, _listener) = Socket::bind(&left).unwrap();
+        drop(first);
+        assert!(Socket::is_heard(&left), "the file is that of the second");
     }
 }
