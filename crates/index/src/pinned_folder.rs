@@ -145,17 +145,21 @@ impl Disk {
         let mut created = CreatedFolders::default();
         while let Some(name) = missing.pop() {
             let made = self.create_folder_in(&folder, name);
-            let made = made.and_then(|is_new| Ok((is_new, folder.open_folder(name)?)));
-            let (is_new, inner) = match made {
-                Ok(made) => made,
+            let is_new = matches!(made, Ok(true));
+            let opened = made.and_then(|_| {
+                self.sync_pinned(&folder)?;
+                folder.open_folder(name)
+            });
+            match opened {
+                Ok(inner) => {
+                    let outer = std::mem::replace(&mut folder, inner);
+                    created.0.extend(is_new.then(|| (outer, name.to_owned())));
+                }
                 Err(error) => {
+                    created.0.extend(is_new.then(|| (folder, name.to_owned())));
                     self.remove_created(created);
                     return Err(error);
                 }
-            };
-            let outer = std::mem::replace(&mut folder, inner);
-            if is_new {
-                created.0.push((outer, name.to_owned()));
             }
         }
         Ok((folder, created))
@@ -177,7 +181,7 @@ impl Disk {
         }
     }
 
-    /// Creates the folder `name` durably; returns false if another process has created it meanwhile.
+    /// Creates the folder `name`; returns false if another process has created it meanwhile.
     fn create_folder_in(&self, folder: &PinnedFolder, name: &OsStr) -> io::Result<bool> {
         self.check_fault(DiskOperation::Create, &folder.at(name))?;
         #[cfg(unix)]
@@ -187,7 +191,7 @@ impl Disk {
         let created = checked_folder::create_folder(&folder.at(name));
         match created {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            created => self.sync_pinned(folder).map(|()| created.is_ok()),
+            created => Ok(created.is_ok()),
         }
     }
 

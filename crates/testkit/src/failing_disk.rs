@@ -71,6 +71,12 @@ impl FailingDisk {
         *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = from;
     }
 
+    /// Lets `n` more operations succeed and fails only the next one.
+    pub fn fail_after(&self, n: u64) {
+        let once = FaultPlan::Once(self.n_steps() + n);
+        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = once;
+    }
+
     /// Returns true if operations fail by [`die_after`](Self::die_after), now or soon.
     pub fn is_dying(&self) -> bool {
         matches!(*self.plan.lock().unwrap_or_else(PoisonError::into_inner), FaultPlan::From(_))

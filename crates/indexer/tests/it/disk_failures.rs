@@ -749,6 +749,31 @@ fn change_that_is_not_indexed_yet_can_be_repeated_and_undone() {
 }
 
 #[test]
+fn put_that_fails_at_any_step_leaves_no_new_folder() {
+    let (place, embedder, disk) = (Place::new(FILES), FakeEmbedder::new(), FailingDisk::sound());
+    let indexer = open(&place, &embedder, &disk).expect("an index");
+    settle(&indexer);
+    let outer = place.vault().join("outer");
+    let mut n_failed = 0;
+    for n in 0..24 {
+        disk.fail_after(n);
+        let content = WriteContent::Whole("# Pool\n".to_owned());
+        let (path, expected) = ("outer/inner/deep/pool.md".to_owned(), Precondition::Nothing);
+        let put = indexer.write(WriteRequest::Put { vault: None, path, content, expected });
+        disk.recover();
+        if put.is_err() {
+            n_failed += 1;
+            assert!(!outer.exists(), "{n}: {put:?}");
+        } else {
+            std::fs::remove_dir_all(&outer).expect("removed");
+            indexer.rescan(Rescan::default()).expect("scanned");
+        }
+    }
+    // Each of three folders is created and made durable.
+    assert!(n_failed >= 6, "{n_failed}");
+}
+
+#[test]
 fn failed_put_leaves_no_new_folder() {
     let (place, embedder, disk) = (Place::new(FILES), FakeEmbedder::new(), FailingDisk::sound());
     let indexer = open(&place, &embedder, &disk).expect("an index");
