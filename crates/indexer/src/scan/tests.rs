@@ -451,10 +451,12 @@ fn note_can_be_written_only_where_scan_reads_it() {
         ("a/x.md/y.md", Some("below a file")),
         ("a/x.md/new/y.md", Some("below a file")),
     ];
-    let (long, deep) = (format!("{}.md", "x".repeat(300)), "0123456789/".repeat(500));
-    let long = [long.clone(), format!("new/{long}"), format!("new/{long}/x.md"), deep + "x.md"];
+    let (long, deep) = (format!("{}.md", "x".repeat(300)), "0123456789/".repeat(64) + "x.md");
+    let wide = format!("{}/", "0".repeat(200)).repeat(25) + "x.md";
+    let long = [long.clone(), format!("new/{long}"), format!("new/{long}/x.md"), wide];
     let long = long.iter().map(|path| (path.as_str(), Some("longer than")));
-    for (path, refused) in cases.into_iter().chain(long) {
+    let deep = [(deep.as_str(), Some("65 segments")), (&deep["0123456789/".len()..], None)];
+    for (path, refused) in cases.into_iter().chain(long).chain(deep) {
         let outcome = note_path(path).and_then(|path| {
             writable_path(root.path(), &options, &path).expect("the root can be read")
         });

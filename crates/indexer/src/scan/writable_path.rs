@@ -21,6 +21,9 @@ pub struct WritablePath {
     pub real: PathBuf,
 }
 
+/// Maximum number of folders in the path of a file that is written, and its name. Each new folder is made durable on its own.
+const MAX_SEGMENTS: usize = 64;
+
 /// Validates `path` as the path of a Markdown file in a vault: `/` between segments, NFC, a Markdown extension.
 pub fn note_path(path: &str) -> Result<NotePath, PathProblem> {
     path_of_kind(path, NoteKind::Markdown)
@@ -29,6 +32,12 @@ pub fn note_path(path: &str) -> Result<NotePath, PathProblem> {
 /// Validates `path` as the path of a file in a vault: `/` between segments, NFC, an extension of `kind`.
 pub fn path_of_kind(path: &str, kind: NoteKind) -> Result<NotePath, PathProblem> {
     let path = vault_path(path)?;
+    let n_segments = path.as_str().split('/').count();
+    if n_segments > MAX_SEGMENTS {
+        return Err(format!(
+            "the path has {n_segments} segments, and notes are written to at most {MAX_SEGMENTS}"
+        ));
+    }
     match NoteKind::of(path.as_str()) {
         Some(own) if own == kind => Ok(path),
         Some(other) if kind == NoteKind::Markdown => {
