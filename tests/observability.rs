@@ -1,9 +1,17 @@
 //! Observability: metrics and request ids.
 
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use tonic::Request;
-use weft_proto::noteweft::v1::SearchRequest;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
-use weft_tests::{Failure, TestDaemon, example};
+use weft_proto::noteweft::v1::{SearchRequest, StatusRequest};
+use weft_testkit::http_stub::{HttpStub, RecordedRequest, StubResponse};
+use weft_tests::{Failure, TestDaemon, example, is_skipped_over};
 
 use crate::web_page::ask;
 use crate::{ready, served};
@@ -43,6 +51,62 @@ async fn metrics_count_requests_and_contain_no_text() -> Result<(), Failure> {
     // A page of another site cannot read it through DNS rebinding.
     let bent = ask(&daemon, "GET /metrics HTTP/1.1", &["host: evil.example"], b"").await?;
     assert!(bent.starts_with("HTTP/1.1 403"), "{bent}");
+    daemon.stop().await?;
+    Ok(())
+}
+
+/// Responds with a vector for each text, without a direction for texts about moss.
+fn embeddings(request: &RecordedRequest) -> StubResponse {
+    let body: Value = serde_json::from_str(&request.body).expect("JSON");
+    let texts = body["input"].as_array().expect("texts").iter();
+    let vectors = texts.map(|text| {
+        let is_moss = text.as_str().is_some_and(|text| text.contains("moss"));
+        json!({ "embedding": if is_moss { [0.0, 0.0] } else { [1.0, 2.0] } })
+    });
+    StubResponse::new(200, json!({ "data": vectors.collect::<Vec<_>>() }).to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rejected_texts_are_reported_by_status_health_and_metrics() -> Result<(), Failure> {
+    if is_skipped_over(0, "a file of the folder changes") {
+        return Ok(());
+    }
+    let endpoint = HttpStub::start(embeddings);
+    let vault = tempfile::tempdir()?;
+    std::fs::write(vault.path().join("stone.md"), "soft moss\n")?;
+    let settings = [
+        ("embedding.model", "fake"),
+        ("embedding.runner", "openai"),
+        ("embedding.remote.url", &*endpoint.url()),
+    ];
+    let daemon = TestDaemon::start(vault.path(), &settings).await?;
+    let channel = daemon.socket_channel().await?;
+    served(&channel).await?;
+    let mut admin = AdminServiceClient::new(channel.clone());
+    let mut health = HealthClient::new(channel);
+    let states = async |health: &mut HealthClient<_>| -> Result<[ServingStatus; 2], Failure> {
+        let mut states = [ServingStatus::Unknown; 2];
+        for (state, service) in states.iter_mut().zip(["vectors", ""]) {
+            let request = HealthCheckRequest { service: service.to_owned() };
+            *state = health.check(request).await?.into_inner().status();
+        }
+        Ok(states)
+    };
+    while admin.status(StatusRequest {}).await?.into_inner().failed_vector_count == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(states(&mut health).await?, [ServingStatus::NotServing, ServingStatus::Serving]);
+    let host = format!("host: {}", daemon.host());
+    let page = ask(&daemon, "GET /metrics HTTP/1.1", &[&host], b"").await?;
+    assert!(page.contains("weft_vectors_failed 1\n"), "{page}");
+
+    let watch = HealthCheckRequest { service: "vectors".to_owned() };
+    let mut watched = health.watch(watch).await?.into_inner();
+    let state = watched.message().await?.map(|state| state.status());
+    assert_eq!(state, Some(ServingStatus::NotServing));
+    std::fs::write(vault.path().join("stone.md"), "soft fern\n")?;
+    let state = watched.message().await?.map(|state| state.status());
+    assert_eq!(state, Some(ServingStatus::Serving));
     daemon.stop().await?;
     Ok(())
 }

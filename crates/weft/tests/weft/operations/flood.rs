@@ -216,7 +216,7 @@ async fn silent_sockets_leave_open_files_for_notes() {
 async fn soft_limit_of_open_files_is_raised_to_the_hard_one() {
     let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(vault.path().join("moss.md"), "# Moss\n").unwrap();
-    let limits = "ulimit -Hn 777; ulimit -Sn 64";
+    let limits = "ulimit -Sn 64; ulimit -Hn 777";
     let (daemon, address) = serve_with(home.path(), vault.path(), limits);
     let server = status(address).await.unwrap();
     assert_eq!(server.max_open_file_count, Some(777), "{server:?}");
