@@ -44,6 +44,7 @@ async fn page_and_its_requests_are_served_but_not_those_of_other_sites() -> Resu
         (b"AAAA", "ends%20within%20a%20message"),
         (b"", "contains%20no%20message"),
         (b"AAAAAAP///8=", "is%20not%20a%20message%20of%20this%20call"),
+        (b"AgAAAAA=", "is%20not%20valid%20gRPC"),
     ] {
         let malformed = ask(&daemon, question, &[&host, &own, text], body).await?;
         assert!(malformed.contains("grpc-status: 3"), "INVALID_ARGUMENT: {malformed}");

@@ -231,61 +231,71 @@ pub(crate) fn write_deadline_exceeded() -> Status {
     with_reason(Code::DeadlineExceeded, "DEADLINE", text.to_owned())
 }
 
-/// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message unless tonic's is precise.
-type LibraryError = (Code, &'static str, Code, &'static str, Option<&'static str>);
+/// An error as tonic reports it, and its replacement: tonic's code, the start of its message, our code, our reason, and our message, which the rest of tonic's follows in parentheses.
+type LibraryError = (Code, &'static str, Code, &'static str, &'static str);
 const LIBRARY_ERRORS: [LibraryError; 9] = [
     (
         Code::ResourceExhausted,
         "Error decompressing: ",
         Code::ResourceExhausted,
         "REQUEST_TOO_LARGE",
-        Some(REQUEST_TOO_LARGE),
+        REQUEST_TOO_LARGE,
     ),
     (
         Code::Internal,
         "failed to decode Protobuf message: ",
         Code::InvalidArgument,
         "UNREADABLE",
-        Some("the request is not a message of this call"),
+        "the request is not a message of this call",
     ),
     (
         Code::Internal,
         "Unexpected EOF decoding stream",
         Code::InvalidArgument,
         "UNREADABLE",
-        Some("the request ends within a message"),
+        "the request ends within a message",
     ),
     (
         Code::Internal,
         "Missing request message",
         Code::InvalidArgument,
         "UNREADABLE",
-        Some("the request contains no message"),
+        "the request contains no message",
     ),
-    (Code::Internal, "Error decompressing", Code::InvalidArgument, "UNREADABLE", None),
-    (Code::Internal, "protocol error", Code::InvalidArgument, "UNREADABLE", None),
+    (
+        Code::Internal,
+        "Error decompressing: ",
+        Code::InvalidArgument,
+        "UNREADABLE",
+        "the request cannot be decompressed",
+    ),
+    (
+        Code::Internal,
+        "protocol error: ",
+        Code::InvalidArgument,
+        "UNREADABLE",
+        "the request is not valid gRPC",
+    ),
     (
         Code::Internal,
         "tonic-web: ",
         Code::InvalidArgument,
         "UNREADABLE",
-        Some("the request is not valid gRPC-web"),
+        "the request is not valid gRPC-web",
     ),
     (
         Code::OutOfRange,
         "Error, decoded message length too large: ",
         Code::ResourceExhausted,
         "REQUEST_TOO_LARGE",
-        Some(REQUEST_TOO_LARGE),
+        REQUEST_TOO_LARGE,
     ),
     (
         Code::OutOfRange,
         "Error, encoded message length too large: ",
         Code::ResourceExhausted,
         "ANSWER_TOO_LARGE",
-        Some(
-            "the response is larger than server.max_response_bytes; request less, such as a smaller limit",
-        ),
+        "the response is larger than server.max_response_bytes; request less, such as a smaller limit",
     ),
 ];
 
@@ -305,12 +315,12 @@ pub(crate) fn replace_library_error(headers: &mut http::HeaderMap, call: &str) {
         .iter()
         .find(|(own, start, ..)| *own == reported.code() && text.starts_with(start));
     let status = match row {
-        Some((_, start, code, reason, limit)) => {
+        Some((_, start, code, reason, message)) => {
             let found = &text[start.len()..];
-            let text = match limit {
-                None => text.to_owned(),
-                Some(limit) if found.len() <= ".".len() => (*limit).to_owned(),
-                Some(limit) => format!("{limit} ({found})"),
+            let text = if found.len() <= ".".len() {
+                (*message).to_owned()
+            } else {
+                format!("{message} ({found})")
             };
             with_reason(*code, reason, text)
         }
