@@ -539,6 +539,11 @@ fn problems_of_a_file_are_reported() {
         ("prose", b"---\nprose\n---\n", &[code::FRONTMATTER_NO_MAPPING]),
         ("broken", b"---\na: [\nb: 1\n---\n", &[code::BROKEN_FRONTMATTER]),
         ("twice", b"---\na: 1\na: 2\n---\n", &[code::DUPLICATE_KEY]),
+        (
+            "no date",
+            b"---\ndate: some day\ncreated: 10.3.2024\nupdated: 2024-03-10\n---\n",
+            &[code::UNREADABLE_DATE; 2],
+        ),
         ("a list as id", b"---\nid: [a]\n---\n", &[code::NO_SCALAR]),
         ("an open comment", b"---\na: 1\n---\nx\n\n%% y\n", &[code::OPEN_COMMENT]),
         ("long", long.as_bytes(), &[code::NO_HEADINGS]),
