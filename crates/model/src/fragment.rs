@@ -8,6 +8,12 @@ use crate::{Block, Heading, Span, fold};
 /// Maximum number of parts into which a fragment is split at its `#`; headings have six levels.
 const MAX_PARTS: usize = 8;
 
+/// Maximum number of characters between an id and the braces around it.
+const MAX_ATTRIBUTES: usize = 256;
+
+/// Maximum number of places that are examined for one id, such as examples in code.
+const MAX_IDS: usize = 16;
+
 /// The part of a body that a fragment names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPart {
@@ -99,16 +105,17 @@ fn section_as_written(
 pub fn section_with_id(id: &str, headings: &[Heading], body: &str) -> Option<NamedPart> {
     let is_id = |at: usize| {
         let (before, after) = (&body[..at], &body[at + 1 + id.len()..]);
-        let inside = before.rsplit_once('{').map_or("\n", |(_, inside)| inside);
-        let rest = after.split_once('}').map_or("\n", |(rest, _)| rest);
-        ![inside, rest].iter().any(|text| text.contains(['\n', '{', '}']))
-            && (inside.is_empty() || inside.ends_with([' ', ':']))
-            && (rest.is_empty() || rest.starts_with(' '))
+        let ends = |c: &char| matches!(c, '{' | '}' | '\n');
+        let opening = before.chars().rev().take(MAX_ATTRIBUTES).find(ends);
+        let closing = after.chars().take(MAX_ATTRIBUTES).find(ends);
+        (opening, closing) == (Some('{'), Some('}'))
+            && before.ends_with(['{', ' ', ':'])
+            && after.starts_with(['}', ' '])
     };
     let n_chars = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     let written = format!("#{id}");
     let found = body.match_indices(&written).map(|(at, _)| at).filter(|at| is_id(*at));
-    let first = found.map(|at| n_chars(&body[..at])).find_map(|char| {
+    let first = found.take(MAX_IDS).map(|at| n_chars(&body[..at])).find_map(|char| {
         headings.iter().position(|Heading { span, .. }| span.start <= char && char < span.end)
     })?;
     let span = with_all_below(headings, first, n_chars(body));
