@@ -4,12 +4,12 @@
 //! Until then it is the first to be closed, so a client without a credential can take places only from its own kind.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,7 @@ pub(crate) struct ConnectionActivity {
     n_requests: AtomicUsize,
     /// End of the last request, in milliseconds since `opened`.
     last_request_ms: AtomicU64,
+    table: Weak<ConnectionTable>,
 }
 
 impl ConnectionActivity {
@@ -69,14 +70,13 @@ impl ConnectionActivity {
     pub(crate) fn start_request(self: &Arc<Self>, is_authenticated: bool) -> ActiveRequest {
         self.n_requests.fetch_add(1, Ordering::AcqRel);
         self.is_admitted.store(true, Ordering::Release);
-        if is_authenticated {
-            self.is_authenticated.store(true, Ordering::Release);
+        if is_authenticated
+            && !self.is_authenticated.swap(true, Ordering::AcqRel)
+            && let Some(table) = self.table.upgrade()
+        {
+            table.entries().authenticate(self.id);
         }
         ActiveRequest(Arc::clone(self))
-    }
-
-    fn is_authenticated(&self) -> bool {
-        self.network.is_none() || self.is_authenticated.load(Ordering::Acquire)
     }
 
     fn is_idle(&self) -> bool {
@@ -150,7 +150,7 @@ impl ConnectionPlace {
 
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
-        self.table.entries().remove(&self.activity.id);
+        self.table.entries().remove(self.activity.id);
     }
 }
 
@@ -163,7 +163,7 @@ pub(crate) struct ConnectionTable {
     permits: Arc<Semaphore>,
     /// Places of surplus connections.
     surplus: Arc<Semaphore>,
-    entries: Mutex<HashMap<u64, TableEntry>>,
+    entries: Mutex<Entries>,
     next_id: AtomicU64,
     n_evicted: AtomicU64,
     n_refused: AtomicU64,
@@ -190,7 +190,7 @@ impl ConnectionTable {
 
     /// Returns the number of open connections.
     pub(crate) fn n_open(&self) -> usize {
-        self.entries().len()
+        self.entries().open.len()
     }
 
     /// Returns the number of connections closed to make room for others.
@@ -222,9 +222,9 @@ impl ConnectionTable {
     ) -> Option<ConnectionPlace> {
         let network = address.map(network);
         let mut entries = self.entries();
-        let n_before = entries.len();
+        let n_before = entries.open.len();
         let has_room = self.make_room(&mut entries, network);
-        let n_evicted = n_before - entries.len();
+        let n_evicted = n_before - entries.open.len();
         self.n_evicted.fetch_add(n_evicted as u64, Ordering::Relaxed);
         let surplus = if has_room {
             None
@@ -241,10 +241,11 @@ impl ConnectionTable {
             is_authenticated: AtomicBool::new(false),
             n_requests: AtomicUsize::new(0),
             last_request_ms: AtomicU64::new(0),
+            table: Arc::downgrade(self),
         });
         let (sender, evicted) = oneshot::channel();
         if has_room {
-            entries.insert(activity.id, (Arc::clone(&activity), sender));
+            entries.insert((Arc::clone(&activity), sender));
         }
         drop(entries);
         let table = Arc::clone(self);
@@ -252,72 +253,133 @@ impl ConnectionTable {
     }
 
     /// Evicts connections until one from `network` fits; returns false if no more can be evicted.
-    fn make_room(&self, entries: &mut HashMap<u64, TableEntry>, network: Option<IpAddr>) -> bool {
-        let ConnectionLimits { total, per_network, .. } = self.limits;
+    fn make_room(&self, entries: &mut Entries, network: Option<IpAddr>) -> bool {
+        let limits = &self.limits;
         // The bounds of a smaller group come first: its own members make room before others do.
-        for (group, most) in [
-            (ConnectionGroup::Network, per_network),
-            (ConnectionGroup::Unauthenticated, self.limits.unauthenticated()),
-            (ConnectionGroup::All, total),
-        ] {
-            let members = || {
-                let all = entries.values().map(|(activity, _)| &**activity);
-                all.filter(|activity| group.contains(activity, network))
-            };
-            if members().count() < most {
-                continue;
-            }
-            let Some(evicted) = least_deserving(members()) else { return false };
-            entries.remove(&evicted);
+        if network.is_some_and(|network| entries.n_open(network) >= limits.per_network)
+            && !entries.evict(network)
+        {
+            return false;
         }
-        true
+        if entries.n_unauthenticated >= limits.unauthenticated() && !entries.evict(None) {
+            return false;
+        }
+        entries.open.len() < limits.total || entries.evict(None)
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<u64, TableEntry>> {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A group of connections that a new one belongs to, with a limit of its own.
-#[derive(Clone, Copy, Debug)]
-enum ConnectionGroup {
-    /// Connections from the same network.
-    Network,
-    /// Connections without an authenticated request, such as a new one.
-    Unauthenticated,
-    All,
+/// Open connections, ordered for eviction: while some are unauthenticated, one is evicted in `O(log connections)`.
+#[derive(Default)]
+struct Entries {
+    open: HashMap<u64, TableEntry>,
+    networks: HashMap<IpAddr, NetworkConnections>,
+    /// Networks with unauthenticated connections; the last network loses its oldest connection first.
+    ranking: BTreeSet<(NetworkRank, IpAddr)>,
+    n_unauthenticated: usize,
 }
 
-impl ConnectionGroup {
-    /// Returns whether an open connection is in the group of a new one from `network`; the Unix socket has only the group of all.
-    fn contains(self, open: &ConnectionActivity, network: Option<IpAddr>) -> bool {
-        match self {
-            Self::Network => network.is_some() && open.network == network,
-            Self::Unauthenticated => !open.is_authenticated(),
-            Self::All => true,
-        }
+/// Number of unauthenticated connections of a network, and the id of the oldest.
+type NetworkRank = (usize, Reverse<u64>);
+
+/// Open connections of one network.
+#[derive(Default)]
+struct NetworkConnections {
+    n_open: usize,
+    /// Ids, the oldest first.
+    unauthenticated: BTreeSet<u64>,
+}
+
+impl NetworkConnections {
+    fn rank(&self) -> Option<NetworkRank> {
+        let oldest = *self.unauthenticated.first()?;
+        Some((self.unauthenticated.len(), Reverse(oldest)))
     }
 }
 
-/// Returns the connection to close first: the oldest unauthenticated one of the network with most of them; without any, the authenticated one that has been idle for the longest time.
-///
-/// Returns `None` if all are authenticated and busy. `O(connections)`.
-fn least_deserving<'a>(connections: impl Iterator<Item = &'a ConnectionActivity>) -> Option<u64> {
-    let mut unauthenticated: HashMap<Option<IpAddr>, (usize, Reverse<u64>)> = HashMap::new();
-    let mut longest_idle: Option<(Instant, u64)> = None;
-    for connection in connections {
-        if !connection.is_authenticated() {
-            let (n, oldest) =
-                unauthenticated.entry(connection.network).or_insert((0, Reverse(u64::MAX)));
-            *n += 1;
-            *oldest = Reverse(oldest.0.min(connection.id));
-        } else if connection.is_idle() {
-            let idle = (connection.last_request(), connection.id);
-            longest_idle = Some(longest_idle.map_or(idle, |longest| longest.min(idle)));
+impl Entries {
+    fn insert(&mut self, entry: TableEntry) {
+        let (id, network) = (entry.0.id, entry.0.network);
+        self.open.insert(id, entry);
+        self.update(network, |connections| {
+            connections.n_open += 1;
+            connections.unauthenticated.insert(id);
+        });
+    }
+
+    /// Removes a connection, which evicts it if it is still open.
+    fn remove(&mut self, id: u64) {
+        let Some((activity, _)) = self.open.remove(&id) else { return };
+        self.update(activity.network, |connections| {
+            connections.n_open -= 1;
+            connections.unauthenticated.remove(&id);
+        });
+    }
+
+    /// Records the first authenticated request of a connection.
+    fn authenticate(&mut self, id: u64) {
+        let network = self.open.get(&id).and_then(|(activity, _)| activity.network);
+        self.update(network, |connections| {
+            connections.unauthenticated.remove(&id);
+        });
+    }
+
+    /// Changes the connections of a network and its rank. Clients of the Unix socket have no network: the file system authenticates them.
+    fn update(&mut self, network: Option<IpAddr>, change: impl FnOnce(&mut NetworkConnections)) {
+        let Some(network) = network else { return };
+        let connections = self.networks.entry(network).or_default();
+        let before = connections.rank();
+        change(connections);
+        let after = connections.rank();
+        if connections.n_open == 0 {
+            self.networks.remove(&network);
+        }
+        if let Some(rank) = before {
+            self.n_unauthenticated -= rank.0;
+            self.ranking.remove(&(rank, network));
+        }
+        if let Some(rank) = after {
+            self.n_unauthenticated += rank.0;
+            self.ranking.insert((rank, network));
         }
     }
-    let oldest = unauthenticated.into_values().max().map(|(_, Reverse(oldest))| oldest);
-    oldest.or(longest_idle.map(|(_, id)| id))
+
+    fn n_open(&self, network: IpAddr) -> usize {
+        self.networks.get(&network).map_or(0, |connections| connections.n_open)
+    }
+
+    /// Evicts the least deserving connection, from `network` if given; returns false if all are authenticated and busy.
+    fn evict(&mut self, network: Option<IpAddr>) -> bool {
+        let Some(id) = self.least_deserving(network) else { return false };
+        self.remove(id);
+        true
+    }
+
+    fn oldest_unauthenticated(&self, network: Option<IpAddr>) -> Option<u64> {
+        let (_, Reverse(oldest)) = match network {
+            Some(network) => self.networks.get(&network)?.rank()?,
+            None => self.ranking.last()?.0,
+        };
+        Some(oldest)
+    }
+
+    /// Returns the connection to close first: the oldest unauthenticated one of the network with most of them; without any, the authenticated one that has been idle for the longest time, `O(connections)`.
+    fn least_deserving(&mut self, network: Option<IpAddr>) -> Option<u64> {
+        while let Some(oldest) = self.oldest_unauthenticated(network) {
+            if !self.open.get(&oldest)?.0.is_authenticated.load(Ordering::Acquire) {
+                return Some(oldest);
+            }
+            // Its first authenticated request is about to record this.
+            self.authenticate(oldest);
+        }
+        let open = self.open.values().map(|(activity, _)| activity);
+        let members = open.filter(|activity| network.is_none() || activity.network == network);
+        let idle = members.filter(|activity| activity.is_idle());
+        idle.map(|activity| (activity.last_request(), activity.id)).min().map(|(_, id)| id)
+    }
 }
 
 /// Returns the network that one client controls: an IPv4 address, or an IPv6 network of 64 bits.
@@ -333,6 +395,10 @@ fn network(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
     use super::*;
 
     const LIMITS: ConnectionLimits = ConnectionLimits {
@@ -373,7 +439,7 @@ mod tests {
             let mut context = Context::from_waker(std::task::Waker::noop());
             let (evicted, rest) =
                 std::mem::take(&mut self.places).into_iter().partition::<Vec<_>, _>(
-                    |(_, place)| !self.table.entries().contains_key(&place.activity.id),
+                    |(_, place)| !self.table.entries().open.contains_key(&place.activity.id),
                 );
             self.places = rest;
             let names = evicted.into_iter().map(|(name, mut place)| {
@@ -453,6 +519,101 @@ mod tests {
         drop(busy.remove(3));
         assert!(clients.open("g", "192.0.2.3"));
         assert_eq!((clients.evicted(), clients.table.n_evicted()), (vec!["d"], 1));
+    }
+
+    /// Open connections, as the reference implementation sees them.
+    type Open = Vec<Arc<ConnectionActivity>>;
+
+    fn is_authenticated(open: &ConnectionActivity) -> bool {
+        open.is_authenticated.load(Ordering::Acquire)
+    }
+
+    /// Returns the id of the connection of `members` to close first, found by scanning all of them.
+    fn first_to_close<'a>(
+        members: impl Iterator<Item = &'a Arc<ConnectionActivity>>,
+    ) -> Option<u64> {
+        let mut unauthenticated: HashMap<IpAddr, Vec<u64>> = HashMap::new();
+        let mut idle = Vec::new();
+        for open in members {
+            if !is_authenticated(open) {
+                unauthenticated.entry(open.network.unwrap()).or_default().push(open.id);
+            } else if open.is_idle() {
+                idle.push((open.last_request(), open.id));
+            }
+        }
+        let networks = unauthenticated.into_values();
+        let oldest = networks.map(|ids| (ids.len(), Reverse(*ids.iter().min().unwrap()))).max();
+        oldest.map(|(_, Reverse(id))| id).or(idle.into_iter().min().map(|(_, id)| id))
+    }
+
+    /// Removes from `open` what a new connection from `network` evicts.
+    fn evict(open: &mut Open, network: IpAddr) {
+        for group in 0..3 {
+            let (is_member, most): (&dyn Fn(&ConnectionActivity) -> bool, usize) = match group {
+                0 => (&|open| open.network == Some(network), LIMITS.per_network),
+                1 => (&|open| !is_authenticated(open), LIMITS.unauthenticated()),
+                _ => (&|_| true, LIMITS.total),
+            };
+            let members = || open.iter().filter(|open| is_member(open));
+            if members().count() >= most {
+                let Some(closed) = first_to_close(members()) else { return };
+                open.retain(|open| open.id != closed);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn eviction_order_follows_all_changes(
+            steps in vec((0..4_u8, 0..4_u8, any::<Index>()), 1..80)
+        ) {
+            let table = ConnectionTable::new(LIMITS);
+            let mut places: Vec<ConnectionPlace> = Vec::new();
+            let mut busy: Vec<ActiveRequest> = Vec::new();
+            let ids = |open: &mut dyn Iterator<Item = &Arc<ConnectionActivity>>| {
+                open.map(|open| open.id).collect::<BTreeSet<u64>>()
+            };
+            for (step, n, index) in steps {
+                let mut open: Open = {
+                    let entries = table.entries();
+                    entries.open.values().map(|(open, _)| Arc::clone(open)).collect()
+                };
+                match step {
+                    0 | 1 => {
+                        let address = IpAddr::from([192, 0, 2, n]);
+                        if let Ok(permit) = Arc::clone(&table.permits).try_acquire_owned() {
+                            evict(&mut open, address);
+                            let place = table.enter(permit, Some(address));
+                            let entered = place.iter().filter(|it| !it.activity.is_surplus);
+                            open.extend(entered.map(|it| Arc::clone(&it.activity)));
+                            places.extend(place);
+                        }
+                    }
+                    2 if !places.is_empty() => {
+                        busy.push(places[index.index(places.len())].activity().start_request(n != 0));
+                    }
+                    3 if n < 2 && !places.is_empty() => {
+                        let closed = places.remove(index.index(places.len())).activity.id;
+                        open.retain(|open| open.id != closed);
+                    }
+                    _ if !busy.is_empty() => drop(busy.remove(index.index(busy.len()))),
+                    _ => {}
+                }
+                let mut entries = table.entries();
+                let left = ids(&mut entries.open.values().map(|(open, _)| open));
+                prop_assert_eq!(left, ids(&mut open.iter()));
+                for network in (0..4).map(|n| IpAddr::from([192, 0, 2, n])) {
+                    let members = || open.iter().filter(|open| open.network == Some(network));
+                    prop_assert_eq!(entries.least_deserving(Some(network)), first_to_close(members()));
+                    let n_open = members().count();
+                    let known = entries.networks.get(&network).map(|own| own.n_open);
+                    prop_assert_eq!(known, (n_open > 0).then_some(n_open));
+                }
+                prop_assert_eq!(entries.least_deserving(None), first_to_close(open.iter()));
+                let n_unauthenticated = open.iter().filter(|open| !is_authenticated(open)).count();
+                prop_assert_eq!(entries.n_unauthenticated, n_unauthenticated);
+            }
+        }
     }
 
     #[test]
