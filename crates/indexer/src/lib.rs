@@ -43,6 +43,7 @@ pub mod pdf;
 mod plain_text;
 mod retry_delay;
 pub mod scan;
+mod secret_file;
 mod shared_status;
 mod startup;
 mod thread_priority;
@@ -68,6 +69,7 @@ pub use index_status::{
 };
 pub use indexer::Indexer;
 pub use pdf::PdfSettings;
+pub use secret_file::read_secret_file;
 pub use vault_home::{ChangeError, FileMove, OnChange, VaultHome, VaultLocation};
 pub use vault_image::{ImageKind, VaultImage, VaultImageError, vault_image};
 pub use write_request::{

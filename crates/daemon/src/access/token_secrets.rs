@@ -1,7 +1,6 @@
 //! Loading of tokens from files and variables.
 
-use std::io;
-use std::path::Path;
+use weft_indexer::read_secret_file;
 
 use crate::config::AccessToken;
 use crate::paths::Environment;
@@ -16,7 +15,7 @@ const MIN_TOKEN_CHARS: usize = 16;
 pub(super) fn read(source: &AccessToken, environment: &Environment) -> Result<Vec<String>, String> {
     let AccessToken { name, permission: _, collections: _, file, env } = source;
     let text = match (file, env) {
-        (Some(path), None) => read_file(path).map_err(|error| {
+        (Some(path), None) => read_secret_file(path).map_err(|error| {
             format!("cannot read the token `{name}` from {}: {error}", path.display())
         })?,
         (None, Some(variable)) => environment
@@ -47,21 +46,6 @@ pub(super) fn read(source: &AccessToken, environment: &Environment) -> Result<Ve
         return Err(format!("the token `{name}` may contain only visible ASCII characters"));
     }
     Ok(secrets)
-}
-
-/// Maximum size of a token file in bytes.
-const MAX_BYTES: u64 = 1 << 20;
-
-/// Reads a file whose size is bounded. Another process cannot delay it, as it could with a pipe.
-fn read_file(path: &Path) -> io::Result<String> {
-    let metadata = std::fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
-    }
-    std::fs::read_to_string(path)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use serde_json::Value;
 use ureq::Agent;
 use weft_model::redact_urls;
 
+use crate::read_secret_file;
+
 /// How long queries skip an endpoint after it failed.
 pub(super) const QUERY_COOLDOWN: Duration = Duration::from_secs(5);
 
@@ -31,7 +33,7 @@ impl Secret {
 
     /// Reads the first line of a file, trimmed.
     fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
+        let text = read_secret_file(path)
             .map_err(|error| format!("cannot read the API key from {}: {error}", path.display()))?;
         let key = text.lines().next().unwrap_or_default().trim();
         if key.is_empty() {

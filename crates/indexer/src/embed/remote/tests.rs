@@ -192,6 +192,7 @@ fn invalid_settings_are_named() {
             "MISSING, which is not set",
         ),
         ("no file", with(|s| s.remote.key_file = Some("/no/such/key".into())), "/no/such/key"),
+        ("no end", with(|s| s.remote.key_file = Some("/dev/zero".into())), "not a regular file"),
         (
             "nobody there",
             with(|s| s.remote.url = Some("http://127.0.0.1:9".into())),
