@@ -31,8 +31,6 @@ pub use daemon::{ConfigReload, Control, Daemon, Reloaded, ServeError, check};
 pub use net::nearby;
 pub use open_error::OpenVaultsError;
 pub use open_files::raise_open_file_limit;
-#[cfg(unix)]
-pub use paths::create_private;
 pub use paths::{Environment, Paths};
 pub use runtime::runtime;
 pub use services::{ServiceLimits, Services};
@@ -40,7 +38,8 @@ pub use status::is_full;
 pub use vaults::{OpenMode, Vaults};
 pub use weft_index::embedder::Role;
 pub use weft_index::{
-    BackupPart, BackupSummary, BackupWriter, LatestCheckpoint, StoreError, inspect, restore,
+    BackupPart, BackupSummary, BackupWriter, LatestCheckpoint, StoreError, create_private_folder,
+    inspect, restore,
 };
 pub use weft_indexer::embed;
 pub use weft_indexer::pdf::{check_extraction, run_as_child};

@@ -132,13 +132,6 @@ impl Paths {
     }
 }
 
-/// Creates a folder for files of its user, with those above it: only the user can open what is created.
-#[cfg(unix)]
-pub fn create_private(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,17 +146,8 @@ mod tests {
         assert_eq!(socket(&[home, runtime]), Some("/run/user/7/weft/9338.sock".into()));
         let nowhere = paths(&[]);
         assert_eq!((nowhere.socket(9338), nowhere.state(), nowhere.store(&[])), (None, None, None));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn private_folder_is_open_to_its_user_only() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let parent = tempfile::tempdir().expect("a folder is created");
-        let folder = parent.path().join("state/weft");
-        create_private(&folder).expect("the folder is created");
-        create_private(&folder).expect("it may exist");
-        let mode = std::fs::metadata(&folder).expect("it exists").permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
+        let cached = |paths: &Paths| paths.cached(Path::new("models"));
+        assert_eq!(cached(&paths(&[home])), Path::new("/home/ann/.cache/weft/models"));
+        assert_eq!(cached(&nowhere), Path::new("models"));
     }
 }

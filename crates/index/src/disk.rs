@@ -91,10 +91,7 @@ impl Disk {
             return Ok(());
         }
         self.check_fault(DiskOperation::Create, path)?;
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(path)
+        create_private_folder(path)
     }
 
     /// Creates an empty file for reading and writing; fails if `path` exists.
@@ -208,6 +205,14 @@ impl Disk {
         self.swap(path, bytes)?;
         self.sync_folder(path.parent().unwrap_or(Path::new(".")))
     }
+}
+
+/// Creates a folder, with those above it, accessible to its owner only; one that exists stays as it is.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
 }
 
 /// Bytes per write.
@@ -364,5 +369,17 @@ mod tests {
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
             assert_eq!(fs::read(&path).unwrap(), b"old");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn private_folder_is_open_to_its_user_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("state/weft");
+        create_private_folder(&folder).unwrap();
+        create_private_folder(&folder).unwrap();
+        let mode = fs::metadata(&folder).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

@@ -24,7 +24,7 @@ mod store;
 mod truncated_maps;
 pub mod vector;
 
-pub use disk::{Disk, DiskOperation, FaultInjector};
+pub use disk::{Disk, DiskOperation, FaultInjector, create_private_folder};
 pub use note_rows::NoteRows;
 pub use pinned_folder::{CreatedFolders, PinnedFolder};
 pub use snapshot::{LoadingVectors, Publisher, Reader, Snapshot, VectorLoadGuard, Vectors};

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal};
 use serde::Serialize;
 use tokio::net::{UnixDatagram, UnixStream};
 use weft_daemon::config::{Config, Sources};
-use weft_daemon::{Environment, Paths, create_private};
+use weft_daemon::{Environment, Paths, create_private_folder};
 
 use crate::cli::Global;
 use crate::client::config;
@@ -45,7 +45,7 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
         return Err(Failure::usage(message).hint("set HOME or XDG_STATE_HOME"));
     };
     let log = state.join(format!("{name}.log"));
-    create_private(state).map_err(|error| {
+    create_private_folder(state).map_err(|error| {
         failed("create", state, error).hint("XDG_STATE_HOME names another folder")
     })?;
     let mut options = std::fs::OpenOptions::new();

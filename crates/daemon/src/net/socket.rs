@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use crate::paths::create_private;
+use weft_index::create_private_folder;
 
 /// A bound Unix socket. Dropping it removes its file, unless another process has put its own there.
 pub(crate) struct Socket {
@@ -52,7 +52,7 @@ impl Socket {
     pub(crate) fn bind(path: &Path) -> std::io::Result<(Self, SocketListener)> {
         use std::os::unix::fs::PermissionsExt as _;
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            create_private(folder)?;
+            create_private_folder(folder)?;
         }
         let listener = match tokio::net::UnixListener::bind(path) {
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
