@@ -49,13 +49,13 @@ pub struct Paths {
     home: Option<PathBuf>,
     data: Option<PathBuf>,
     config: Option<PathBuf>,
-    cache: PathBuf,
+    cache: Option<PathBuf>,
     state: Option<PathBuf>,
     runtime: Option<PathBuf>,
 }
 
 impl Paths {
-    /// Returns the folders that `environment` names; without a home, the temporary folder is used for caches.
+    /// Returns the folders that `environment` names.
     #[must_use]
     pub fn new(environment: &Environment) -> Self {
         let absolute =
@@ -63,11 +63,11 @@ impl Paths {
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
         let below = |name, rest: &str| absolute(name).or_else(|| Some(home.as_ref()?.join(rest)));
         let state = below("XDG_STATE_HOME", ".local/state");
-        let cache = below("XDG_CACHE_HOME", ".cache").unwrap_or_else(std::env::temp_dir);
+        let cache = below("XDG_CACHE_HOME", ".cache");
         Self {
             data: below("XDG_DATA_HOME", ".local/share"),
             config: below("XDG_CONFIG_HOME", ".config"),
-            cache: cache.join("weft"),
+            cache: cache.map(|folder| folder.join("weft")),
             state: state.map(|folder| folder.join("weft")),
             runtime: absolute("XDG_RUNTIME_DIR"),
             home,
@@ -110,10 +110,10 @@ impl Paths {
         Some(self.data.as_ref()?.join("weft").join("collections"))
     }
 
-    /// Resolves `folder` relative to the user's cache.
+    /// Resolves `folder` relative to the user's cache; without one, it stays relative.
     #[must_use]
     pub fn cached(&self, folder: &Path) -> PathBuf {
-        self.cache.join(folder)
+        self.cache.as_ref().map_or_else(|| folder.to_owned(), |cache| cache.join(folder))
     }
 
     /// Returns the folder of logs, and of sockets if the user has no runtime folder.

@@ -466,6 +466,9 @@ fn advice(error: &embed::ModelError) -> &'static str {
         | embed::ModelError::Unsupported { .. }
         | embed::ModelError::Model { .. }
         | embed::ModelError::NotFetched { .. }
+        embed::ModelError::NoCache { .. } => {
+            "set one of them, or choose a bundled model: \"bundled-english\" always works"
+        }
         | embed::ModelError::Library { .. } => {
             "choose another in embedding.model; \"bundled-english\" always works"
         }

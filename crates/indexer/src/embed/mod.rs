@@ -96,7 +96,7 @@ pub struct EmbeddingSettings {
     ///
     /// The environment is not read here: a caller that supports `ORT_DYLIB_PATH` passes its value.
     pub library: Option<PathBuf>,
-    /// Cache folder of named models, in the layout of the Hugging Face tools.
+    /// Cache folder of named models, in the layout of the Hugging Face tools; they need an absolute path.
     pub cache_dir: PathBuf,
     /// Prefixes of queries and documents; by default those of the model's folder or family.
     pub prefixes: Option<Prefixes>,
@@ -216,6 +216,10 @@ fn files(settings: &EmbeddingSettings) -> Result<Option<ModelFiles>, ModelError>
     } else if folder.is_dir() {
         ModelFiles::read(folder, max_tokens)?
     } else if let Some(named) = model_hub::find(model) {
+        // In a relative folder, another user could place a different model first.
+        if !cache_dir.is_absolute() {
+            return Err(ModelError::NoCache { model: model.clone() });
+        }
         model_hub::files(&named, cache_dir, max_tokens, library.as_deref())?
     } else {
         return Err(ModelError::UnknownModel {

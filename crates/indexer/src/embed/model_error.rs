@@ -72,6 +72,14 @@ pub enum ModelError {
         /// The runner's message.
         reason: String,
     },
+    /// No folder of the user can hold the files of a named model.
+    #[error(
+        "the model `{model}` needs a folder for its files: set embedding.cache_dir to an absolute path, XDG_CACHE_HOME, or HOME"
+    )]
+    NoCache {
+        /// The model.
+        model: String,
+    },
     /// A named model is not in the cache and cannot be downloaded.
     #[error("the model `{model}` is not in {} and cannot be downloaded: {reason}", cache.display())]
     NotFetched {

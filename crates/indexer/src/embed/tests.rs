@@ -299,6 +299,14 @@ fn model_that_cannot_be_downloaded_names_the_remedy() {
 }
 
 #[test]
+fn named_model_needs_a_folder_of_the_user() {
+    let mut settings = settings(Path::new("Xenova/bge-small-en-v1.5"), Runner::Auto);
+    settings.cache_dir = "models".into();
+    let refused = refusal(&settings);
+    assert!(refused.contains("set embedding.cache_dir to an absolute path"), "{refused}");
+}
+
+#[test]
 fn pooling_and_prefixes_come_from_model_folder() {
     let pooling = ("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
     let prompts = ("config_sentence_transformers.json", r#"{"prompts": {"query": "find: "}}"#);
