@@ -43,4 +43,5 @@ pub use weft_index::{
 };
 pub use weft_indexer::embed;
 pub use weft_indexer::pdf::{check_extraction, run_as_child};
+pub use weft_indexer::scan::{ScanOptions, scan_readable};
 pub use weft_indexer::{IndexError, IndexStatus, Phase};

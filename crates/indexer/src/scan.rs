@@ -178,6 +178,27 @@ pub fn scan(root: &Path, options: &ScanOptions, area: &ScanArea) -> Result<ScanR
     scan_files(root, options, area, is_canvas)
 }
 
+/// Scans the whole vault at `root`, and opens each file to read: one that cannot be opened is skipped.
+pub fn scan_readable(root: &Path, options: &ScanOptions) -> Result<ScanResult, ScanError> {
+    let mut scanned = scan(root, options, &ScanArea::WHOLE)?;
+    for file in std::mem::take(&mut scanned.found) {
+        match open(root, &file.file) {
+            Ok(_) => scanned.found.push(file),
+            Err(error) => {
+                let reason = if let ScanError::Read { source, .. } = error {
+                    format!("it cannot be read: {source}")
+                } else {
+                    error.to_string()
+                };
+                let path = file.path.as_str().to_owned();
+                scanned.skipped.push(SkippedEntry { path, reason, failed: true });
+            }
+        }
+    }
+    scanned.skipped.sort();
+    Ok(scanned)
+}
+
 /// Returns the paths of the files in the vault at `root` that `is_wanted` accepts and no rule excludes. The predicate is not asked about files of notes.
 pub(crate) fn attachments(
     root: &Path,
@@ -240,10 +261,7 @@ fn is_gone(error: &std::io::Error) -> bool {
 /// Fails if it is outside, is not a regular file, or is larger than `max_bytes`.
 pub fn read(root: &Path, path: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanError> {
     let failed = |source| ScanError::Read { path: path.to_owned(), source };
-    let file = match open_unlinked(root, path) {
-        Some(file) => file,
-        None => open_inside(root, path)?,
-    };
+    let file = open(root, path)?;
     let facts = file.metadata().map_err(failed)?;
     if !facts.is_file() {
         return Err(ScanError::NoFile { path: path.to_owned() });
@@ -256,6 +274,11 @@ pub fn read(root: &Path, path: &Path, max_bytes: u64) -> Result<Vec<u8>, ScanErr
         return Err(ScanError::TooLong { path: path.to_owned(), max_bytes });
     }
     Ok(bytes)
+}
+
+/// Opens the file at `path` if it is below `root`.
+fn open(root: &Path, path: &Path) -> Result<File, ScanError> {
+    open_unlinked(root, path).map_or_else(|| open_inside(root, path), Ok)
 }
 
 /// Opens `path` if it is below `root` and no component, including those of `root`, is a symbolic link.

@@ -9,7 +9,9 @@ use serde::Serialize;
 use tonic::Code;
 use weft_daemon::config::{Config, Settings};
 use weft_daemon::embed::{self, NONE, RerankRunner, Runner};
-use weft_daemon::{LatestCheckpoint, OpenVaultsError, Paths, Role, StoreError, Vaults, inspect};
+use weft_daemon::{
+    LatestCheckpoint, OpenVaultsError, Paths, Role, ScanOptions, StoreError, Vaults, inspect,
+};
 use weft_model::NoteKind;
 use weft_proto::noteweft::v1::{FileCoverage, FileState, ServerStatus, StatusRequest};
 
@@ -62,6 +64,9 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for the reranker, which may have to load its model first.
 const RERANK_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Maximum number of files that are named in one check.
+const MAX_NAMED_FILES: usize = 3;
+
 /// Lag of the clock that is tolerated.
 const CLOCK_SLACK: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -96,8 +101,7 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
         }
     };
     let checked = tokio::task::spawn_blocking(blocking).await;
-    checks.extend(checked.map_err(|_| Failure::other("a check ended unexpectedly"))?);
-    checks.extend(config.settings.vaults.iter().map(|vault| check_vault(&vault.root)));
+    checks.extend(checked.map_err(|_| unexpected_end())?);
     let credentials = ClientCredentials::read(global)?;
     let address =
         global.addr.clone().unwrap_or_else(|| default_address(&config, &paths, &credentials));
@@ -109,6 +113,8 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
     match Client::connect(&address, &credentials, purpose, Hint::daemon(None)).await {
         Ok(client) => checks.extend(check_daemon(&client, &address).await),
         Err(failure) => {
+            // A daemon reports the files that it cannot read.
+            checks.extend(check_vaults(config.settings.clone()).await?);
             if config.settings.vaults.is_empty() {
                 let check = Check::new("vault", CheckOutcome::Notice, "no vault is configured");
                 checks.push(
@@ -119,6 +125,10 @@ pub(crate) async fn run(global: &Global) -> Result<(), Failure> {
         }
     }
     report(global, &checks)
+}
+
+fn unexpected_end() -> Failure {
+    Failure::other("a check ended unexpectedly")
 }
 
 /// Prints `checks`. Fails if one of them failed.
@@ -232,16 +242,42 @@ fn test_write(folder: &Path) -> std::io::Result<()> {
     written.and(removed)
 }
 
-fn check_vault(root: &Path) -> Check {
-    match std::fs::read_dir(root) {
-        Ok(_) => Check::new("vault", CheckOutcome::Good, format!("{} is readable", root.display())),
-        Err(error) => Check::new(
-            "vault",
-            CheckOutcome::Bad,
-            format!("{} cannot be read: {error}", root.display()),
-        )
-        .advise("check the path, and give the daemon's user permission to read it"),
+async fn check_vaults(settings: Settings) -> Result<Vec<Check>, Failure> {
+    let Settings { vaults, scan, .. } = settings;
+    let check = move || vaults.iter().map(|vault| check_vault(&vault.root, &scan)).collect();
+    tokio::task::spawn_blocking(check).await.map_err(|_| unexpected_end())
+}
+
+/// Checks that this user can read the notes of a vault.
+fn check_vault(root: &Path, options: &ScanOptions) -> Check {
+    let shown = root.display();
+    let scanned = match weft_daemon::scan_readable(root, options) {
+        Ok(scanned) => scanned,
+        Err(error) => {
+            let check = Check::new("vault", CheckOutcome::Bad, error.to_string());
+            return check
+                .advise("check the path, and give the daemon's user permission to read it");
+        }
+    };
+    let n_found = scanned.found.len() as u64;
+    let failed = scanned.skipped.iter().filter(|entry| entry.failed);
+    let failed: Vec<String> =
+        failed.map(|entry| format!("{} ({})", entry.path, entry.reason)).collect();
+    if failed.is_empty() && n_found == 0 {
+        let check = Check::new("vault", CheckOutcome::Notice, format!("{shown} contains no notes"));
+        return check.advise("check the path, scan.include and scan.exclude");
     }
+    let readable = format!("{shown}: {} to read", print::counted(n_found, "file", "files"));
+    if failed.is_empty() {
+        return Check::new("vault", CheckOutcome::Good, readable);
+    }
+    let named = failed.len().min(MAX_NAMED_FILES);
+    let first = failed[..named].join(", ");
+    let more = failed.len() - named;
+    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let text = format!("{readable}; errors: {first}{others}");
+    let check = Check::new("vault", CheckOutcome::Notice, text);
+    check.advise("correct each file as its reason states, or exclude it with scan.exclude; `weft coverage` lists all")
 }
 
 /// Checks the access settings.
@@ -458,6 +494,9 @@ fn advice(error: &embed::ModelError) -> &'static str {
             "start the endpoint, or correct embedding.remote.url; until then search uses keywords and links only"
         }
         embed::ModelError::Endpoint { .. } => "correct the settings of embedding.remote",
+        embed::ModelError::NoCache { .. } => {
+            "set one of them, or choose a bundled model: \"bundled-english\" always works"
+        }
         embed::ModelError::UnknownModel { .. }
         | embed::ModelError::NotBuiltIn { .. }
         | embed::ModelError::NoModelFolder { .. }
@@ -466,9 +505,6 @@ fn advice(error: &embed::ModelError) -> &'static str {
         | embed::ModelError::Unsupported { .. }
         | embed::ModelError::Model { .. }
         | embed::ModelError::NotFetched { .. }
-        embed::ModelError::NoCache { .. } => {
-            "set one of them, or choose a bundled model: \"bundled-english\" always works"
-        }
         | embed::ModelError::Library { .. } => {
             "choose another in embedding.model; \"bundled-english\" always works"
         }

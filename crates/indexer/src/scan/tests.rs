@@ -498,3 +498,22 @@ fn note_is_not_written_through_link_out_of_vault() {
         assert_eq!(at(path), Ok(expected), "{path}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn files_that_cannot_be_opened_are_skipped_with_the_reason() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = vault(&[("closed.md", ""), ("open.md", "")]);
+    let closed = root.path().join("closed.md");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    // Root can read every file.
+    let is_root = File::open(&closed).is_ok();
+    let scanned = scan_readable(root.path(), &ScanOptions::default()).unwrap();
+    let names: Vec<&str> = scanned.found.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(names, if is_root { &["closed.md", "open.md"][..] } else { &["open.md"] });
+    let skipped: Vec<String> =
+        scanned.skipped.iter().map(|entry| format!("{} {}", entry.path, entry.reason)).collect();
+    let expected = "closed.md it cannot be read: Permission denied";
+    assert!(is_root || skipped[0].starts_with(expected), "{skipped:?}");
+    assert_eq!(skipped.len(), usize::from(!is_root));
+}

@@ -30,6 +30,16 @@ fn at(home: &Path, name: &str) -> String {
     home.join(name).display().to_string()
 }
 
+/// Writes a vault of files with these names; returns the flags that name it.
+fn vault_with(home: &Path, names: impl IntoIterator<Item = impl AsRef<Path>>) -> InjectedFault {
+    let vault = home.join("vault");
+    std::fs::create_dir(&vault).expect("a folder");
+    for name in names {
+        std::fs::write(vault.join(name), "# Moss\n").expect("a file");
+    }
+    flags(&["--vault", &at(home, "vault")])
+}
+
 /// Indexes a small vault in `home`; returns the flags that name it, and the folder of its generation.
 fn indexed(home: &Path) -> (InjectedFault, std::path::PathBuf) {
     let vault = home.join("vault");
@@ -111,6 +121,35 @@ fn faults_are_reported_with_advice() {
     let cases: &[(&str, Inject, &str, &str, &str, &str)] = &[
         ("nothing", |_| flags(&[]), "settings", "good", "settings are valid", ""),
         ("no vault", |_| flags(&[]), "vault", "notice", "no vault is configured", "--vault DIR"),
+        (
+            "a vault",
+            |home| vault_with(home, ["moss.md", "fern.md"]),
+            "vault",
+            "good",
+            ": 2 files to read",
+            "",
+        ),
+        (
+            "a vault without notes",
+            |home| vault_with(home, ["moss.doc"]),
+            "vault",
+            "notice",
+            "contains no notes",
+            "scan.include",
+        ),
+        #[cfg(target_os = "linux")]
+        (
+            "a name that is not Unicode",
+            |home| {
+                use std::os::unix::ffi::OsStrExt as _;
+                let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
+                vault_with(home, ["moss.md".as_ref(), name])
+            },
+            "vault",
+            "notice",
+            "1 file to read; errors: caf\u{fffd}.md (its name is not valid Unicode",
+            "correct each file as its reason states",
+        ),
         ("no daemon", |_| flags(&[]), "daemon", "notice", "no daemon answers", "weft serve DIR"),
         (
             "an unknown key",
