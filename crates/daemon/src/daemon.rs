@@ -43,6 +43,8 @@ pub enum ServeError {
         address: String,
         /// Description of the process that uses it.
         holder: String,
+        /// The Unix socket of that process if it is a daemon of this user.
+        socket: Option<PathBuf>,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
@@ -329,9 +331,9 @@ impl Daemon {
             let address = server.address.clone();
             if source.kind() == std::io::ErrorKind::AddrInUse {
                 let sockets = addresses.iter().map(|at| socket_at(server, &paths, at.port()));
-                let is_ours = sockets.flatten().any(|socket| Socket::is_heard(&socket));
-                let holder = address_owner(&address, is_ours);
-                ServeError::AddressInUse { address, holder }
+                let socket = sockets.flatten().find(|socket| Socket::is_heard(socket));
+                let holder = address_owner(&address, socket.is_some());
+                ServeError::AddressInUse { address, holder, socket }
             } else {
                 ServeError::Listen { address, source }
             }

@@ -12,13 +12,17 @@ use weft_proto::noteweft::v1::{Phase, SearchRequest, StatusRequest, StatusRespon
 
 use crate::background;
 use crate::cli::{Format, Global};
-use crate::client::{Client, config_to_reload, config_to_serve};
+use crate::client::{Client, Purpose, config_to_reload, config_to_serve};
 use crate::commands::{render, write_as};
+use crate::connection::ClientCredentials;
 use crate::failure::Failure;
 use crate::hint::Hint;
 use crate::print;
 use crate::progress::Progress;
 use crate::service_manager::{self, NotifyState, notify};
+
+/// Timeout for the status of a daemon that uses the address.
+const OWNER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Interval of checks on the progress of the daemon.
 const STATUS_POLL: Duration = Duration::from_millis(100);
@@ -54,7 +58,10 @@ pub(crate) async fn run(
     let prints_messages = config.settings.log.format != LogFormat::Json;
     let telemetry = telemetry::start(&config)?;
     weft_daemon::raise_open_file_limit();
-    let daemon = Daemon::bind(config, paths)?;
+    let daemon = match Daemon::bind(config, paths) {
+        Ok(daemon) => daemon,
+        Err(error) => return Err(not_bound(error).await),
+    };
     let address = daemon.address().to_string();
     let socket = daemon.socket().map(|path| path.display().to_string());
     let (place, page) = (daemon.place(), daemon.page());
@@ -98,6 +105,27 @@ pub(crate) async fn run(
     let outcome = daemon_outcome(running.await).and(outcome);
     drop(tokio::task::spawn_blocking(move || telemetry.end()).await);
     outcome
+}
+
+/// Describes why no socket was bound, with the vaults that another daemon of this user serves at the address.
+async fn not_bound(error: ServeError) -> Failure {
+    let ServeError::AddressInUse { socket: Some(socket), .. } = &error else {
+        return error.into();
+    };
+    let address = format!("unix:{}", socket.display());
+    let ask = async {
+        let purpose = Purpose::OneShot { wait: false };
+        let credentials = ClientCredentials::default();
+        let client = Client::connect(&address, &credentials, purpose, Hint::daemon(None)).await;
+        Some(client.ok()?.admin().status(StatusRequest {}).await.ok()?.into_inner().vaults)
+    };
+    let vaults = tokio::time::timeout(OWNER_TIMEOUT, ask).await.ok().flatten().unwrap_or_default();
+    let failure = Failure::from(error);
+    if vaults.is_empty() {
+        return failure;
+    }
+    let roots: Vec<String> = vaults.iter().map(|vault| print::harmless(&vault.root)).collect();
+    failure.hint(format!("that daemon serves {}", roots.join(", ")))
 }
 
 fn daemon_outcome(

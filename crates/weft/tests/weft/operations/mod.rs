@@ -84,11 +84,16 @@ fn detached_daemon_answers_and_stops() {
     assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
 
     // A second daemon reports why it does not start, with its own exit code.
-    let second = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
+    let other = tempfile::tempdir().unwrap();
+    let other = other.path().to_str().unwrap();
+    let second = run(home.path(), &["serve", other, "--addr", &address, "--detach"]);
     assert_eq!(second.status.code(), Some(1), "{}", text(&second.stderr));
     let said = text(&second.stderr);
     assert!(
-        said.contains("in use") && said.contains(&format!("`weft stop --addr {address}`")),
+        said.contains("in use")
+            && said.contains(&format!("`weft stop --addr {address}`"))
+            && said.contains(&format!("that daemon serves {vault}"))
+            && !said.contains(other),
         "{said}"
     );
 
