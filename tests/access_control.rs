@@ -18,7 +18,7 @@ use weft_daemon::Reloaded;
 use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchRequest, StatusRequest, WatchQueryRequest};
-use weft_tests::{Failure, TestDaemon, example, is_skipped_over};
+use weft_tests::{Failure, TestDaemon, example, health_states, is_skipped_over};
 
 use crate::served;
 use crate::web_page::ask;
@@ -238,21 +238,15 @@ async fn missing_or_empty_token_file_revokes_its_tokens() -> Result<(), Failure>
             Ok([code_with(&daemon, READ).await?, code_with(&daemon, WRITE).await?])
         };
         assert_eq!(codes().await?, [Code::PermissionDenied, Code::Ok]);
-        let mut health = HealthClient::new(daemon.socket_channel().await?);
-        let mut credentials = async || -> Result<[ServingStatus; 2], Failure> {
-            let named = ["credentials", ""].map(str::to_owned);
-            let [first, second] = named.map(|service| HealthCheckRequest { service });
-            let first = health.check(first).await?.into_inner().status();
-            Ok([first, health.check(second).await?.into_inner().status()])
-        };
-        assert_eq!(credentials().await?, [ServingStatus::Serving; 2]);
+        let channel = daemon.socket_channel().await?;
+        let states = async || health_states(&channel, ["credentials", ""]).await;
+        assert_eq!(states().await?, [ServingStatus::Serving; 2]);
 
         std::fs::write(folder.path().join("reader"), "# none\n")?;
         let refused = daemon.reload().await.expect_err("a token file is empty");
         assert!(refused.to_string().contains("reader"), "{refused}");
         assert_eq!(codes().await?, [Code::Unauthenticated, Code::Ok]);
-        let states = credentials().await?;
-        assert_eq!(states, [ServingStatus::NotServing, ServingStatus::Serving]);
+        assert_eq!(states().await?, [ServingStatus::NotServing, ServingStatus::Serving]);
 
         std::fs::remove_file(folder.path().join("owner"))?;
         daemon.reload().await.expect_err("no token is left");
@@ -273,7 +267,7 @@ async fn missing_or_empty_token_file_revokes_its_tokens() -> Result<(), Failure>
         assert_eq!(codes().await?, [Code::PermissionDenied, Code::Ok]);
         let status = local.status(StatusRequest {}).await?.into_inner();
         assert!(status.server.is_some_and(|server| server.credential_errors.is_empty()));
-        assert_eq!(credentials().await?, [ServingStatus::Serving; 2]);
+        assert_eq!(states().await?, [ServingStatus::Serving; 2]);
         daemon.stop().await?;
     }
     Ok(())

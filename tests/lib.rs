@@ -47,6 +47,20 @@ pub async fn served(channel: &TestChannel) -> Result<(), Failure> {
     Err("the daemon ended before it was serving".into())
 }
 
+/// Returns the states of two services, or of parts, by their names for the health service.
+pub async fn health_states(
+    channel: &TestChannel,
+    names: [&str; 2],
+) -> Result<[ServingStatus; 2], Failure> {
+    let mut health = HealthClient::new(channel.clone());
+    let mut states = [ServingStatus::Unknown; 2];
+    for (state, name) in states.iter_mut().zip(names) {
+        let request = HealthCheckRequest { service: name.to_owned() };
+        *state = health.check(request).await?.into_inner().status();
+    }
+    Ok(states)
+}
+
 /// A running daemon, or nodes that serve the same notes. Dropping it stops all of them.
 pub struct TestDaemon {
     /// Path of the Unix socket, that of the first node.

@@ -11,7 +11,7 @@ use weft_proto::noteweft::v1::admin_service_client::AdminServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{SearchRequest, StatusRequest};
 use weft_testkit::http_stub::{HttpStub, RecordedRequest, StubResponse};
-use weft_tests::{Failure, TestDaemon, example, is_skipped_over};
+use weft_tests::{Failure, TestDaemon, example, health_states, is_skipped_over};
 
 use crate::web_page::ask;
 use crate::{ready, served};
@@ -83,25 +83,17 @@ async fn rejected_texts_are_reported_by_status_health_and_metrics() -> Result<()
     let channel = daemon.socket_channel().await?;
     served(&channel).await?;
     let mut admin = AdminServiceClient::new(channel.clone());
-    let mut health = HealthClient::new(channel);
-    let states = async |health: &mut HealthClient<_>| -> Result<[ServingStatus; 2], Failure> {
-        let mut states = [ServingStatus::Unknown; 2];
-        for (state, service) in states.iter_mut().zip(["vectors", ""]) {
-            let request = HealthCheckRequest { service: service.to_owned() };
-            *state = health.check(request).await?.into_inner().status();
-        }
-        Ok(states)
-    };
     while admin.status(StatusRequest {}).await?.into_inner().failed_vector_count == 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(states(&mut health).await?, [ServingStatus::NotServing, ServingStatus::Serving]);
+    let states = health_states(&channel, ["vectors", ""]).await?;
+    assert_eq!(states, [ServingStatus::NotServing, ServingStatus::Serving]);
     let host = format!("host: {}", daemon.host());
     let page = ask(&daemon, "GET /metrics HTTP/1.1", &[&host], b"").await?;
     assert!(page.contains("weft_vectors_failed 1\n"), "{page}");
 
     let watch = HealthCheckRequest { service: "vectors".to_owned() };
-    let mut watched = health.watch(watch).await?.into_inner();
+    let mut watched = HealthClient::new(channel).watch(watch).await?.into_inner();
     let state = watched.message().await?.map(|state| state.status());
     assert_eq!(state, Some(ServingStatus::NotServing));
     std::fs::write(vault.path().join("stone.md"), "soft fern\n")?;
