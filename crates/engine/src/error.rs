@@ -18,7 +18,7 @@ pub enum EngineError {
         suggestions: Vec<Uri>,
     },
     /// A note has no heading or block of this name.
-    #[error("`{uri}` has no heading or block `{fragment}`{}", known_parts(fragment, parts))]
+    #[error("`{uri}` has no heading or block `{fragment}`{}", parts_advice(fragment, parts))]
     UnknownFragment {
         /// Uri of the note.
         uri: Uri,
@@ -88,7 +88,7 @@ impl From<Stopped> for EngineError {
     }
 }
 
-fn known_parts(fragment: &str, parts: &[String]) -> String {
+fn parts_advice(fragment: &str, parts: &[String]) -> String {
     let kind = if fragment::names_block(fragment) { "blocks" } else { "headings" };
     match parts {
         [] => format!("; it has no {kind}"),
