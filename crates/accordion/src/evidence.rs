@@ -188,15 +188,14 @@ impl<D: Document> EvidencePacking<'_, D> {
         let mut best: Option<(u64, RenderedAttempt)> = None;
         let mut spendable = budget;
         for _ in 0..N_ATTEMPTS {
-            let attempt = self.attempt(spendable)?;
-            let attempt = self.rendered(attempt);
+            let tried = self.rendered(self.attempt(spendable)?);
             // Lengths add up; only an estimator can count the whole differently from its parts.
-            let estimates = self.account.estimator().is_some() && !attempt.notes.is_empty();
-            let whole = attempt.rendered.as_deref().filter(|_| estimates);
+            let estimates = self.account.estimator().is_some() && !tried.notes.is_empty();
+            let whole = tried.rendered.as_deref().filter(|_| estimates);
             let is_exact = whole.is_none();
-            let cost = whole.map_or(attempt.attempt.used, |text| self.account.measure(text));
+            let cost = whole.map_or(tried.attempt.used, |text| self.account.measure(text));
             if cost <= budget && best.as_ref().is_none_or(|(most, _)| cost > *most) {
-                best = Some((cost, attempt));
+                best = Some((cost, tried));
             }
             let is_spent = cost as f64 >= SPENT_SHARE * budget as f64;
             if is_exact || cost <= budget && (is_spent || spendable > 2 * budget) {
@@ -207,11 +206,11 @@ impl<D: Document> EvidencePacking<'_, D> {
                 _ => spendable + (budget - cost),
             };
         }
-        let attempt = match best {
-            Some((_, attempt)) => attempt,
+        let chosen = match best {
+            Some((_, tried)) => tried,
             None => self.rendered(self.attempt(0)?),
         };
-        Ok(self.ledger(attempt))
+        Ok(self.ledger(chosen))
     }
 
     /// Chooses passages for at most `spendable`.
@@ -691,8 +690,8 @@ impl<D: Document> EvidencePacking<'_, D> {
         RenderedAttempt { attempt, notes, rendered }
     }
 
-    fn ledger(&self, attempt: RenderedAttempt) -> Ledger {
-        let RenderedAttempt { attempt, notes, rendered } = attempt;
+    fn ledger(&self, chosen: RenderedAttempt) -> Ledger {
+        let RenderedAttempt { attempt, notes, rendered } = chosen;
         let (mut items, mut omitted, mut reports) = (vec![], vec![], vec![]);
         let mut rendered_notes = notes.iter();
         let mut total = 0;
