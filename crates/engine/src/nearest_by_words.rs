@@ -1,7 +1,7 @@
 //! Notes whose words are most similar to those of a note.
 
 use weft_index::Snapshot;
-use weft_index::keyword::NoteTerm;
+use weft_index::keyword::{NoteTerm, NoteWithTerm};
 use weft_model::id::folder_of;
 use weft_model::{NoteId, NoteMap, NoteSet, Stop};
 
@@ -11,6 +11,9 @@ use crate::best_first::best_first;
 
 /// Maximum number of words of the note that are looked up, those with the most weight.
 const MAX_WORDS: usize = 40;
+
+/// Number of words whose notes are read at once.
+const WORDS_AT_ONCE: usize = 8;
 
 /// Number of notes above which a word is too frequent for the list of its notes to be read.
 const MAX_NOTES_WITH_WORD: u32 = 2000;
@@ -36,27 +39,31 @@ pub(crate) fn nearest_by_words(
     let words = keyword.rare_terms(note, MAX_NOTES_WITH_WORD.min(n_notes / 3))?;
     let weight =
         |frequency: u32, n_notes: u32| (1.0 + f64::from(frequency).ln()) * keyword.idf(n_notes);
-    let root_of_words =
-        |note: NoteId| f64::from(keyword.length(note).unwrap_or(0).max(MIN_WORDS)).sqrt();
+    let root_of_words = |length: u32| f64::from(length.max(MIN_WORDS)).sqrt();
     let of_folder = folder_words(snapshot, note, analyzers)?;
     let in_text = words.into_iter().filter(|word| !of_folder.contains(&word.term));
     let mut words: Vec<(f64, NoteTerm)> =
         in_text.map(|word| (weight(word.frequency, word.n_notes), word)).collect();
-    let own = words.iter().map(|(weight, _)| weight * weight).sum::<f64>() / root_of_words(note);
+    let own = words.iter().map(|(weight, _)| weight * weight).sum::<f64>()
+        / root_of_words(keyword.lengths(&[note])[0]);
     // Stable: equal weights remain in the order of the words.
     words.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     words.truncate(MAX_WORDS);
-    let mut products: NoteMap<f64> = NoteMap::default();
-    for (own_weight, word) in &words {
+    let mut products: NoteMap<(f64, u32)> = NoteMap::default();
+    for words in words.chunks(WORDS_AT_ONCE) {
         stop.check()?;
-        for (other, frequency) in keyword.notes_with(&word.term)? {
-            *products.entry(other).or_default() += own_weight * weight(frequency, word.n_notes);
+        let terms: Vec<&str> = words.iter().map(|(_, word)| &*word.term).collect();
+        for ((own_weight, word), notes) in words.iter().zip(keyword.notes_with(&terms)?) {
+            for NoteWithTerm { note: other, frequency, length } in notes {
+                let (product, _) = products.entry(other).or_insert((0.0, length));
+                *product += own_weight * weight(frequency, word.n_notes);
+            }
         }
     }
     let others =
         products.into_iter().filter(|(other, _)| *other != note && passing.contains(*other));
-    let similarity = |(other, product): (NoteId, f64)| {
-        ((product / root_of_words(other) / own).min(1.0), other, ())
+    let similarity = |(other, (product, length)): (NoteId, (f64, u32))| {
+        ((product / root_of_words(length) / own).min(1.0), other, ())
     };
     let others = others.map(similarity).collect();
     let nearest = best_first(snapshot.notes.graph(), others, max_notes);
@@ -71,6 +78,7 @@ fn folder_words(
 ) -> Result<Vec<String>, EngineError> {
     let entry = snapshot.notes.entry(note);
     let folder = entry.as_ref().map_or("", |entry| folder_of(entry.note.path.as_str()));
-    let Some(language) = snapshot.keyword.language(note)? else { return Ok(Vec::new()) };
+    let languages = snapshot.keyword.languages_of(&[note])?;
+    let Some(language) = languages[0] else { return Ok(Vec::new()) };
     Ok(analyzers.with(|analyzer| analyzer.words(folder, language)))
 }

@@ -418,11 +418,11 @@ impl Engine {
             })
             .collect();
         if profile == PackingProfile::Classic {
-            for text in texts {
-                let is_hit = |ranking: &&Ranking<'_>| ranking.contains(text.id);
-                if let Some(ranking) = ranking.filter(is_hit) {
-                    text.best_chunk = ranking.best_chunk(text.id)?;
-                }
+            let Some(ranking) = ranking else { return Ok(()) };
+            texts.retain(|text| ranking.contains(text.id));
+            let ids: Vec<NoteId> = texts.iter().map(|text| text.id).collect();
+            for (text, best_chunk) in texts.into_iter().zip(ranking.best_chunks(&ids)?) {
+                text.best_chunk = best_chunk;
             }
             return Ok(());
         }

@@ -1,14 +1,14 @@
 //! Profile `bridge`: the effect of links, names and shared words on the notes around the best hits.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use weft_gars::bridge::{self, Kinship, LinkDirection, Remainder, SharedWordStats};
-use weft_index::keyword::{NamedInText, NoteTerm};
+use weft_index::keyword::{Language, NamedInText, NoteTerm, NoteWithTerm};
 use weft_model::{NoteId, NoteMap, Stop};
 
 use super::evidence::is_below;
 use super::hit_links::{HitLink, around};
-use super::passage_evidence::{NoteEvidence, PartWords, covers};
+use super::passage_evidence::{NoteEvidence, covers};
 use super::prepared_query::{CandidatePool, CandidateScores, PreparedQuery};
 use super::topics::Topics;
 use super::{Connection, DisabledSignals, Lift, Lifts, Seed};
@@ -127,8 +127,14 @@ pub(super) fn lifts(
         by_topics = topic_connections(query, pool, seed_ids, settings, &mut fanout_limited);
     }
     query.read_best_passages(pool, seed_ids)?;
+    let follows_words = settings.bridge.shared_words && !disabled_signals.shared_words;
+    let n_word_seeds = if follows_words { bridge::WORD_SEEDS } else { 0 };
+    let word_seeds = &seed_ids[..seed_ids.len().min(n_word_seeds)];
+    let words_of_seeds = seed_words(query, pool, word_seeds, (analyzers, stop))?;
+    let notes_with_words = notes_with_words(query, &words_of_seeds)?;
+    let mut words_of_seeds = words_of_seeds.iter();
     let mut by_topics = by_topics.into_iter();
-    for (rank, seed_id) in seed_ids.iter().enumerate() {
+    for seed_id in seed_ids {
         stop.check()?;
         let (mut own, mut words) = (by_topics.next().unwrap_or_default(), SharedWords::default());
         let mut seed = Seed::new(query.snapshot, pool, *seed_id);
@@ -140,13 +146,9 @@ pub(super) fn lifts(
                 own.entry(id).or_default().link = Some(link);
             }
         }
-        if rank < bridge::WORD_SEEDS
-            && settings.bridge.shared_words
-            && !disabled_signals.shared_words
-        {
-            let (terms, names) = seed_words(query, pool, *seed_id, analyzers)?;
-            words = kinships(query, *seed_id, terms, &mut own)?;
-            words.sections = named(query, *seed_id, &names, &mut own)?;
+        if let Some(SeedWords { rare, names }) = words_of_seeds.next() {
+            words = kinships(query, *seed_id, rare, &notes_with_words, &mut own);
+            words.sections = named(query, *seed_id, names, &mut own)?;
         }
         seed.words.clone_from(&words.terms);
         seeds.push(seed);
@@ -385,62 +387,111 @@ fn topic_connections(
     joints
 }
 
-/// Returns the rare words of a hit, and its words in the form in which names are compared.
+/// A rare word of a hit.
+struct RareWord {
+    term: String,
+    /// Its inverse document frequency, divided by that of a word in no note.
+    relative_idf: f64,
+    n_notes: u32,
+}
+
+/// The words of a hit that are followed.
+struct SeedWords {
+    /// Highest weight in the hit first.
+    rare: Vec<RareWord>,
+    /// All words, in the form in which names are compared.
+    names: Vec<String>,
+}
+
+/// Returns the words of each of `seed_ids` that are followed.
 ///
-/// Both are those of the best passage of a long note, because its other passages may be about something else.
+/// Those of a long note come from its best passage, because its other passages may be about something else.
 fn seed_words(
     query: &PreparedQuery<'_>,
     pool: &CandidatePool,
-    seed_id: NoteId,
-    analyzers: &AnalyzerPool,
-) -> Result<(Vec<NoteTerm>, Vec<String>), EngineError> {
+    seed_ids: &[NoteId],
+    (analyzers, stop): (&AnalyzerPool, &Stop),
+) -> Result<Vec<SeedWords>, EngineError> {
     let keyword = &query.snapshot.keyword;
     let max_notes = bridge::max_notes_with_word(keyword.n_passages_in_all());
-    let Some(passage) = pool.best_passage(seed_id) else {
-        let is_long = keyword.n_passages(seed_id) > 1;
-        let words = if is_long {
-            PartWords::default()
-        } else {
-            query.part_words(seed_id, None, analyzers)?
+    let (lengths, languages) = (keyword.lengths(seed_ids), keyword.languages_of(seed_ids)?);
+    let mut words = Vec::with_capacity(seed_ids.len());
+    for ((id, length), language) in seed_ids.iter().zip(lengths).zip(languages) {
+        stop.check()?;
+        let language = language.unwrap_or(Language::English);
+        let (terms, names) = match pool.best_passage(*id) {
+            Some(passage) => {
+                let of_passage = query.part_words(*id, Some(passage.span), language, analyzers);
+                (keyword.rare_terms_of(&of_passage.terms, max_notes)?, of_passage.names)
+            }
+            None if keyword.n_passages(*id) > 1 => {
+                (keyword.rare_terms(*id, max_notes)?, Vec::new())
+            }
+            None => {
+                let of_note = query.part_words(*id, None, language, analyzers);
+                (keyword.rare_terms(*id, max_notes)?, of_note.names)
+            }
         };
-        return Ok((keyword.rare_terms(seed_id, max_notes)?, words.names));
-    };
-    let PartWords { terms, names } = query.part_words(seed_id, Some(passage.span), analyzers)?;
-    Ok((keyword.rare_terms_of(&terms, max_notes)?, names))
+        words.push(SeedWords { rare: rare_words(query, terms, length), names });
+    }
+    Ok(words)
 }
 
-/// Adds the kinship of `seed_id` with every note that shares the rarest of `terms`, which are words of its text; returns those words.
-fn kinships(
-    query: &PreparedQuery<'_>,
-    seed_id: NoteId,
-    terms: Vec<NoteTerm>,
-    joints: &mut NoteMap<Joint>,
-) -> Result<SharedWords, EngineError> {
+/// Returns the words with the highest weight among `terms`, which are words of a hit of `length` words; those of the query are left out.
+fn rare_words(query: &PreparedQuery<'_>, terms: Vec<NoteTerm>, length: u32) -> Vec<RareWord> {
     let keyword = &query.snapshot.keyword;
     let asked: HashSet<&str> =
         query.words.terms().iter().flat_map(|term| &term.alternatives).map(|t| &**t).collect();
-    let length = keyword.length(seed_id).unwrap_or(0);
     let greatest = keyword.idf(0);
-    let mut own: Vec<(f64, f64, u32, String)> = terms
+    let mut words: Vec<(f64, RareWord)> = terms
         .into_iter()
         .filter(|own| own.n_notes >= bridge::MIN_NOTES_WITH_WORD && !asked.contains(&*own.term))
-        .map(|own| {
-            let idf = keyword.idf(own.n_notes);
-            let telling = keyword.saturation(f64::from(own.frequency), length) * idf;
-            (telling, idf / greatest, own.n_notes, own.term)
+        .map(|NoteTerm { term, frequency, n_notes }| {
+            let idf = keyword.idf(n_notes);
+            let weight = keyword.saturation(f64::from(frequency), length) * idf;
+            (weight, RareWord { term, relative_idf: idf / greatest, n_notes })
         })
         .collect();
-    own.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.3.cmp(&b.3)));
-    own.truncate(bridge::WORDS_PER_SEED);
+    words.sort_unstable_by(|(a, one), (b, other)| {
+        b.total_cmp(a).then_with(|| one.term.cmp(&other.term))
+    });
+    words.truncate(bridge::WORDS_PER_SEED);
+    words.into_iter().map(|(_, word)| word).collect()
+}
+
+/// Returns the notes that contain each of the rare words of `seeds`.
+fn notes_with_words<'w>(
+    query: &PreparedQuery<'_>,
+    seeds: &'w [SeedWords],
+) -> Result<HashMap<&'w str, Vec<NoteWithTerm>>, EngineError> {
+    let words = seeds.iter().flat_map(|seed| &seed.rare).map(|word| &*word.term);
+    let mut terms: Vec<&str> = words.collect();
+    if terms.is_empty() {
+        return Ok(HashMap::new());
+    }
+    terms.sort_unstable();
+    terms.dedup();
+    let notes = query.snapshot.keyword.notes_with(&terms)?;
+    Ok(terms.into_iter().zip(notes).collect())
+}
+
+/// Adds the kinship of `seed_id` with every note that contains one of `words`, which are words of its text.
+fn kinships(
+    query: &PreparedQuery<'_>,
+    seed_id: NoteId,
+    words: &[RareWord],
+    notes: &HashMap<&str, Vec<NoteWithTerm>>,
+    joints: &mut NoteMap<Joint>,
+) -> SharedWords {
+    let keyword = &query.snapshot.keyword;
     let n_others = keyword.n_passages_in_all().saturating_sub(1).max(1);
-    let n_shared: u32 = own.iter().map(|(_, _, n_notes, _)| n_notes - 1).sum();
+    let n_shared: u32 = words.iter().map(|word| word.n_notes - 1).sum();
     joints.reserve(n_shared as usize);
-    for (_, telling, _, term) in &own {
-        for (id, frequency) in keyword.notes_with(term)? {
-            if id != seed_id && query.passes(id) {
-                let length = keyword.length(id).unwrap_or(0);
-                let saturation = keyword.saturation(f64::from(frequency), length);
-                joints.entry(id).or_default().kinship.share(saturation, *telling);
+    for RareWord { term, relative_idf, .. } in words {
+        for NoteWithTerm { note, frequency, length } in notes.get(&**term).into_iter().flatten() {
+            if *note != seed_id && query.passes(*note) {
+                let saturation = keyword.saturation(f64::from(*frequency), *length);
+                joints.entry(*note).or_default().kinship.share(saturation, *relative_idf);
             }
         }
     }
@@ -449,8 +500,8 @@ fn kinships(
         greatest: kinships.fold(0.0, f64::max),
         by_chance: f64::from(n_shared) / n_others as f64,
     };
-    let (terms, telling) = own.into_iter().map(|(_, telling, _, term)| (term, telling)).unzip();
-    Ok(SharedWords { terms, telling, stats, ..SharedWords::default() })
+    let (terms, telling) = words.iter().map(|word| (word.term.clone(), word.relative_idf)).unzip();
+    SharedWords { terms, telling, stats, ..SharedWords::default() }
 }
 
 /// Adds every note with a name among `words`, which are those of a text of `seed_id`; returns the sections with such a name.
@@ -497,8 +548,7 @@ impl Covers {
         let frequencies = keyword.term_frequencies(&query.words, &ids)?;
         let n_terms = query.words.terms().len();
         let mut covers = Vec::with_capacity(ids.len() * n_terms);
-        for (at, id) in ids.iter().enumerate() {
-            let length = keyword.length(*id).unwrap_or(0);
+        for (at, length) in keyword.lengths(&ids).into_iter().enumerate() {
             covers.extend(
                 frequencies
                     .of(at)

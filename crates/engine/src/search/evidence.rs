@@ -100,11 +100,11 @@ impl PreparedQuery<'_> {
         &self,
         id: NoteId,
         part: Option<Span>,
+        language: Language,
         analyzers: &AnalyzerPool,
-    ) -> Result<PartWords, EngineError> {
+    ) -> PartWords {
         let mut words = PartWords::default();
-        let Some(entry) = self.snapshot.notes.entry(id) else { return Ok(words) };
-        let language = self.snapshot.keyword.language(id)?.unwrap_or(Language::English);
+        let Some(entry) = self.snapshot.notes.entry(id) else { return words };
         analyzers.with(|analyzer| {
             let text = part.map_or(&*entry.body, |part| part.slice(&entry.body));
             analyzer.analyze(text, language, |token| {
@@ -114,7 +114,7 @@ impl PreparedQuery<'_> {
                 }
             });
         });
-        Ok(words)
+        words
     }
 
     /// Returns the passages of each of the ascending `ids` with the evidence of their text and of their note's name.
@@ -153,7 +153,10 @@ impl PreparedQuery<'_> {
     }
 
     /// Returns the cosine of each chunk of each of `ids`; `None` for a chunk without a vector.
-    fn chunk_scores(&self, ids: &[NoteId]) -> Result<Vec<Vec<Option<f32>>>, EngineError> {
+    pub(super) fn chunk_scores(
+        &self,
+        ids: &[NoteId],
+    ) -> Result<Vec<Vec<Option<f32>>>, EngineError> {
         let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
             return Ok(vec![Vec::new(); ids.len()]);
         };

@@ -139,12 +139,18 @@ impl<'s> Ranking<'s> {
         self.query.evidence(notes, &self.pool, &self.lifts)
     }
 
-    /// Returns the chunk of a note that is most similar to the query; `None` without vectors.
-    pub(crate) fn best_chunk(&self, id: NoteId) -> Result<Option<Span>, EngineError> {
-        let entry = self.query.snapshot.notes.entry(id);
-        let best = self.query.best_chunk(id)?;
-        Ok(best.and_then(|at| Some(entry?.chunks.get(at)?.span)))
+    /// Returns the chunk of each of `notes` that is most similar to the query; `None` without vectors.
+    pub(crate) fn best_chunks(&self, notes: &[NoteId]) -> Result<Vec<Option<Span>>, EngineError> {
+        self.query.best_chunks(notes)
     }
+}
+
+/// Source of the snippets of one hit.
+struct Excerpts<'a> {
+    cutter: &'a Cutter<'a>,
+    words: &'a [PassageWords],
+    best_chunk: Option<Span>,
+    language: Language,
 }
 
 impl Engine {
@@ -543,10 +549,16 @@ impl Engine {
         let cutter = Cutter::new(&query.words, &self.analyzers, n, chars, &self.stop);
         let ids: Vec<NoteId> = ranked.iter().map(|ranked| ranked.id).collect();
         let words = cutter.words(&query.snapshot.keyword, &ids)?;
+        let best_chunks = query.best_chunks(&ids)?;
+        let languages = query.snapshot.keyword.languages_of(&ids)?;
         let mut hits: Vec<Hit> = Vec::with_capacity(ranked.len());
-        for (ranked, words) in ranked.into_iter().zip(words) {
+        for (at, (ranked, words)) in ranked.into_iter().zip(words).enumerate() {
             self.stop.check()?;
-            hits.extend(self.hit(query, lifts, ranked, (&cutter, &words))?);
+            // A past generation has no words.
+            let language = languages[at].unwrap_or(Language::English);
+            let excerpts =
+                Excerpts { cutter: &cutter, words: &words, best_chunk: best_chunks[at], language };
+            hits.extend(self.hit(query, lifts, ranked, excerpts));
         }
         Ok(hits)
     }
@@ -556,24 +568,20 @@ impl Engine {
         query: &PreparedQuery<'_>,
         lifts: &Lifts,
         ranked: Ranked,
-        (cutter, words): (&Cutter<'_>, &[PassageWords]),
-    ) -> Result<Option<Hit>, EngineError> {
+        excerpts: Excerpts<'_>,
+    ) -> Option<Hit> {
         let Ranked { id, found, gars: Gars { signals, contributions, score } } = ranked;
         let snapshot = query.snapshot;
         let graph = snapshot.notes.graph();
-        let Some(entry) = snapshot.notes.entry(id) else { return Ok(None) };
-        let best_chunk: Option<Span> =
-            query.best_chunk(id)?.and_then(|at| Some(entry.chunks.get(at)?.span));
-        let language = snapshot.keyword.language(id).ok().flatten().unwrap_or(Language::English);
+        let entry = snapshot.notes.entry(id)?;
+        let Excerpts { cutter, words, best_chunk, language } = excerpts;
         let aliases = entry.note.aliases.iter().map(String::as_str);
         let other_names: Vec<&str> = aliases.chain(entry.other_names()).collect();
         let names = names(&entry.note.title, &other_names, entry.note.path.without_extension());
         let names = names.chain(entry.note.headings.iter().map(|heading| &*heading.text));
         let name = if found.mention > 0.0 {
-            let named = self.analyzers.with(|analyzer| {
-                snapshot.keyword.mentioned_name(analyzer, &query.words, id, names)
-            });
-            named?.map(str::to_owned)
+            let named = |analyzer: &mut _| query.words.mentioned_name(analyzer, language, names);
+            self.analyzers.with(named).map(str::to_owned)
         } else {
             None
         };
@@ -581,7 +589,7 @@ impl Engine {
             let &Lift { activation: _, from, connection, strength, remainder, passages: _ } = lift;
             Via { uri: graph.uri(from).clone(), connection, strength, remainder }
         });
-        Ok(Some(Hit {
+        Some(Hit {
             uri: graph.uri(id).clone(),
             path: entry.note.path.as_str().to_owned(),
             vault: crate::notes::vault_of(snapshot, id),
@@ -604,7 +612,7 @@ impl Engine {
             contributions,
             snippets: cutter.snippets(entry, language, best_chunk, words),
             best_chunk,
-        }))
+        })
     }
 }
 

@@ -4,9 +4,9 @@ use weft_gars::bridge;
 use weft_index::embedder::Calibration;
 use weft_index::keyword::{KeywordQuery, Mention, Mentions, SectionMention};
 use weft_index::notes::VaultStats;
-use weft_index::vector::{ChunkHit, RowId, VectorSearch as _};
+use weft_index::vector::{ChunkHit, VectorSearch as _};
 use weft_index::{Snapshot, Vectors};
-use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Stop};
+use weft_model::{NoteBits, NoteId, NoteMap, NoteSet, Span, Stop};
 
 use super::Origin;
 use super::passage_evidence::{BestPassage, NoteEvidence};
@@ -335,20 +335,15 @@ impl PreparedQuery<'_> {
         Ok(())
     }
 
-    /// Returns the position of the note's chunk most similar to the query, the first of equal ones; `None` without vectors.
-    pub(super) fn best_chunk(&self, id: NoteId) -> Result<Option<usize>, EngineError> {
-        let (Some(vector), Some(vectors)) = (&self.vector, self.vectors) else {
-            return Ok(None);
-        };
-        let chunks = vectors.rows.of(id).iter().enumerate();
-        let (places, rows): (Vec<usize>, Vec<RowId>) =
-            chunks.filter_map(|(at, row)| Some((at, (*row)?))).unzip();
-        if places.len() < 2 {
-            return Ok(places.first().copied());
-        }
-        let scores = vectors.index.similarities(vector, &rows)?;
-        let best = places.into_iter().zip(scores).rev().max_by(|a, b| a.1.total_cmp(&b.1));
-        Ok(best.map(|(at, _)| at))
+    /// Returns the chunk of each of `ids` that is most similar to the query, the first of equal ones; `None` without vectors.
+    pub(super) fn best_chunks(&self, ids: &[NoteId]) -> Result<Vec<Option<Span>>, EngineError> {
+        let scores = self.chunk_scores(ids)?;
+        let best = ids.iter().zip(scores).map(|(id, scores)| {
+            let known = scores.into_iter().enumerate().filter_map(|(at, score)| Some((at, score?)));
+            let (at, _) = known.rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
+            Some(self.snapshot.notes.entry(*id)?.chunks.get(at)?.span)
+        });
+        Ok(best.collect())
     }
 }
 

@@ -58,6 +58,17 @@ pub struct NoteTerm {
     pub n_notes: u32,
 }
 
+/// A note that contains a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NoteWithTerm {
+    /// The note.
+    pub note: NoteId,
+    /// Number of occurrences of the term in the note.
+    pub frequency: u32,
+    /// [Length](KeywordReader::lengths) of the note.
+    pub length: u32,
+}
+
 impl std::fmt::Debug for KeywordReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KeywordReader")
@@ -209,18 +220,20 @@ impl KeywordReader {
         self.0.document_of(note).is_some()
     }
 
-    /// Returns the language the note was analyzed in.
-    pub fn language(&self, note: NoteId) -> Result<Option<Language>, KeywordError> {
-        self.read(|| Ok(self.0.document_of(note).map(|(segment, doc)| segment.language(doc))))
+    /// Returns the language that each of `notes` was analyzed in; `None` for an unknown one.
+    pub fn languages_of(&self, notes: &[NoteId]) -> Result<Vec<Option<Language>>, KeywordError> {
+        let language = |(segment, doc): (&Segment, u32)| segment.language(doc);
+        self.read(|| Ok(notes.iter().map(|id| self.0.document_of(*id).map(language)).collect()))
     }
 
-    /// Returns the number of words in title, aliases and body without stop words, or `None` for an unknown note. `O(1)`.
+    /// Returns the number of words in title, aliases and body of each of `notes`, without stop words; 0 for an unknown one. `O(notes)`.
     #[must_use]
-    pub fn length(&self, note: NoteId) -> Option<u32> {
-        self.0.document_of(note).map(|(segment, doc)| segment.lengths[doc as usize])
+    pub fn lengths(&self, notes: &[NoteId]) -> Vec<u32> {
+        let length = |(segment, doc): (&Segment, u32)| segment.lengths[doc as usize];
+        notes.iter().map(|id| self.0.document_of(*id).map_or(0, length)).collect()
     }
 
-    /// Returns the mean [`length`](Self::length) of all notes; 0 without notes.
+    /// Returns the mean [length](Self::lengths) of all notes; 0 without notes.
     #[must_use]
     pub fn mean_length(&self) -> f64 {
         if self.0.n_notes == 0 { 0.0 } else { self.0.total_length as f64 / self.0.n_notes as f64 }
@@ -321,24 +334,26 @@ impl KeywordReader {
         })
     }
 
-    /// Returns the notes that contain `term` with its frequency in each, in no particular order. `O(notes with the term)`.
-    pub fn notes_with(&self, term: &str) -> Result<Vec<(NoteId, u32)>, KeywordError> {
+    /// Returns the notes that contain each of `terms`, in no particular order. `O(notes with the terms)`.
+    pub fn notes_with(&self, terms: &[&str]) -> Result<Vec<Vec<NoteWithTerm>>, KeywordError> {
         self.read(|| {
             self.check_loaded()?;
-            let mut notes = Vec::new();
-            for segment in &self.0.segments {
-                if let Some(info) = segment.lookup(term)? {
-                    segment.each(
-                        &PostingList { repeated_idx: None, weight: 1.0, info },
-                        |doc, frequency| {
-                            if segment.is_live(doc) {
-                                notes.push((segment.notes[doc as usize], frequency));
-                            }
-                        },
-                    )?;
+            let notes = terms.iter().map(|term| {
+                let mut notes = Vec::new();
+                for segment in &self.0.segments {
+                    let Some(info) = segment.lookup(term)? else { continue };
+                    let postings = PostingList { repeated_idx: None, weight: 1.0, info };
+                    segment.each(&postings, |doc, frequency| {
+                        if segment.is_live(doc) {
+                            let at = doc as usize;
+                            let (note, length) = (segment.notes[at], segment.lengths[at]);
+                            notes.push(NoteWithTerm { note, frequency, length });
+                        }
+                    })?;
                 }
-            }
-            Ok(notes)
+                Ok(notes)
+            });
+            notes.collect()
         })
     }
 

@@ -12,6 +12,7 @@ use super::analyzer::Analyzer;
 use super::keyword_error::KeywordError;
 use super::keyword_query::KeywordQuery;
 use super::keyword_reader::KeywordReader;
+use super::language::Language;
 use super::term_hash::hash;
 
 /// Maximum number of words of a query searched for names; further words are ignored.
@@ -72,6 +73,26 @@ struct NameMatch<'w> {
     notes: Vec<NoteId>,
     /// Sections with the passages with which they begin.
     sections: Vec<(NoteId, usize)>,
+}
+
+impl KeywordQuery {
+    /// Returns the first of the longest of `names`, which are names of a note in `language`, that occur in the query as a run of whole words.
+    pub fn mentioned_name<'n>(
+        &self,
+        analyzer: &mut Analyzer,
+        language: Language,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        let mut longest = (0, None);
+        for name in names {
+            let words = analyzer.name_words(&[name], language);
+            let occurs = |run: &Vec<String>| run.windows(words.len()).any(|part| part == words);
+            if words.len() > longest.0 && self.name_words.iter().any(occurs) {
+                longest = (words.len(), Some(name));
+            }
+        }
+        longest.1
+    }
 }
 
 impl KeywordReader {
@@ -160,26 +181,6 @@ impl KeywordReader {
         Ok(())
     }
 
-    /// Returns the first of the longest of `names`, which are names of `note`, that occur in the query as a run of whole words.
-    pub fn mentioned_name<'n>(
-        &self,
-        analyzer: &mut Analyzer,
-        query: &KeywordQuery,
-        note: NoteId,
-        names: impl Iterator<Item = &'n str>,
-    ) -> Result<Option<&'n str>, KeywordError> {
-        let Some(language) = self.language(note)? else { return Ok(None) };
-        let mut longest = (0, None);
-        for name in names {
-            let words = analyzer.name_words(&[name], language);
-            let occurs = |run: &Vec<String>| run.windows(words.len()).any(|part| part == words);
-            if words.len() > longest.0 && query.name_words.iter().any(occurs) {
-                longest = (words.len(), Some(name));
-            }
-        }
-        Ok(longest.1)
-    }
-
     /// Returns the notes and sections with a name that occurs in a text, given as its words in the form in which [names are compared](super::Token::name_form).
     ///
     /// Names are found as in a query, see [`mentions`](Self::mentions), but not those of more than 30 notes and sections.
@@ -258,7 +259,6 @@ mod tests {
     use super::super::keyword_query::QueryOptions;
     use super::super::keyword_settings::KeywordSettings;
     use super::super::keyword_writer::KeywordWriter;
-    use super::super::language::Language;
     use super::super::name_terms::names;
     use super::*;
 
@@ -356,8 +356,7 @@ mod tests {
             let query = reader.parse(text, &QueryOptions::default()).unwrap();
             let (title, aliases, path) = NOTES[7];
             let names = names(title, aliases, path);
-            let found =
-                reader.mentioned_name(&mut Analyzer::new(), &query, NoteId::new(7), names).unwrap();
+            let found = query.mentioned_name(&mut Analyzer::new(), Language::English, names);
             assert_eq!(found, expected, "{text}");
         }
     }

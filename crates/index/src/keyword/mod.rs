@@ -63,7 +63,7 @@ pub use keyword_query::{
     ExactForm, KeywordQuery, MAX_PHRASES, MAX_QUERY_BYTES, MAX_TYPO_WORDS, QueryOptions, QueryTerm,
     QueryTruncation,
 };
-pub use keyword_reader::{KeywordReader, NoteTerm};
+pub use keyword_reader::{KeywordReader, NoteTerm, NoteWithTerm};
 pub use keyword_settings::KeywordSettings;
 pub use keyword_writer::KeywordWriter;
 pub use language::Language;

@@ -275,7 +275,7 @@ fn boosted_fields_weigh_more() {
     let reader = writer.commit(1).unwrap();
     assert_eq!(found(&reader, "fern"), [1, 4, 2, 3, 0]);
     assert_eq!(found(&reader, "plants"), [3], "tags are searchable");
-    assert_eq!(reader.length(NoteId::new(3)), Some(9), "tags do not count towards the length");
+    assert_eq!(reader.lengths(&[NoteId::new(3)]), [9], "tags do not count towards the length");
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn long_queries_keep_the_words_of_highest_weight() {
 fn statistics_match_the_formulas() {
     let reader = reader(&[("fern", "fern moss the moss"), ("moss", "bark bark"), ("bark", "")]);
     let ids = [0, 1, 2].map(NoteId::new);
-    assert_eq!(ids.map(|note| reader.length(note)), [Some(4), Some(3), Some(1)]);
+    assert_eq!(reader.lengths(&ids), [4, 3, 1]);
     assert!((reader.mean_length() - 8.0 / 3.0).abs() < 1e-12);
     assert!((reader.idf(2) - (1.0_f64 + (3.0 - 2.0 + 0.5) / 2.5).ln()).abs() < 1e-12);
     assert!(
@@ -451,9 +451,11 @@ fn statistics_match_the_formulas() {
     assert_eq!(reader.n_notes_with("bark").unwrap(), 2);
     let rare = reader.rare_terms(ids[0], 2).unwrap();
     assert_eq!(rare, [NoteTerm { term: "moss".to_owned(), frequency: 2, n_notes: 2 }]);
-    let mut holders = reader.notes_with("moss").unwrap();
-    holders.sort_unstable();
-    assert_eq!(holders, [(ids[0], 2), (ids[1], 1)]);
+    let mut notes = reader.notes_with(&["moss", "xyzzy"]).unwrap();
+    notes[0].sort_unstable();
+    let with = |note, frequency, length| NoteWithTerm { note, frequency, length };
+    assert_eq!(notes, [vec![with(ids[0], 2, 4), with(ids[1], 1, 3)], vec![]]);
+    assert_eq!(reader.lengths(&[ids[1], NoteId::new(99)]), [3, 0]);
     // Without boosts the score equals the formula.
     let flat = Scoring { title: 1.0, ..Scoring::default() };
     let reader = indexed(
@@ -510,7 +512,7 @@ fn reopened_index_equals_the_last_commit() {
     let mut versions = after.versions().unwrap();
     versions.sort_unstable();
     assert_eq!(versions, [(NoteId::new(1), 10), (NoteId::new(2), 20)]);
-    assert_eq!(after.language(NoteId::new(1)).unwrap(), Some(Language::English));
+    assert_eq!(after.languages_of(&[NoteId::new(1)]).unwrap(), [Some(Language::English)]);
     assert!(after.contains(NoteId::new(2)) && !after.contains(NoteId::new(3)));
 }
 

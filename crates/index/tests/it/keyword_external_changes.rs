@@ -61,9 +61,9 @@ fn read_everything(reader: &KeywordReader) -> Result<Vec<NoteId>, KeywordError> 
     }
     for id in (0..5).map(NoteId::new) {
         reader.rare_terms(id, 9)?;
-        reader.language(id)?;
+        reader.languages_of(&[id])?;
     }
-    reader.notes_with("green")?;
+    reader.notes_with(&["green"])?;
     reader.n_notes_with("green")?;
     reader.versions()?;
     Ok(found)
