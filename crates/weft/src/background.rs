@@ -77,22 +77,25 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
     let _ = std::fs::remove_file(&notify_socket);
     let status = outcome?;
     let socket = config.settings.server.socket.as_str();
+    let given = global.own_address().map(String::as_str);
+    // Only the daemon knows a port chosen by the system.
+    let chosen = || status.rsplit_once(" at ").map(|(_, place)| place.trim());
+    let address = match given {
+        Some(given) if given.ends_with(":0") => chosen().or(Some(given)),
+        _ => given,
+    };
+    let hint = Hint::daemon(address);
     let stop = match (socket, child.id()) {
         // Without a socket, the process can only be found by its id.
         ("none", Some(process)) => format!("kill {process}"),
-        ("none" | "auto", _) => {
-            let address = global.own_address().map(String::as_str);
-            // Only the daemon knows a port chosen by the system.
-            let chosen = || status.rsplit_once(" at ").map(|(_, place)| place.trim());
-            let address = match address {
-                Some(given) if given.ends_with(":0") => chosen().or(address),
-                _ => address,
-            };
-            Hint::daemon(address).command("stop", &[], &[])
-        }
+        ("none" | "auto", _) => hint.command("stop", &[], &[]),
         (path, _) => Hint::daemon(Some(&format!("unix:{path}"))).command("stop", &[], &[]),
     };
-    say(&print::detached(&status, child.id(), &log, &stop));
+    let scheme = if config.settings.tls.certificate.is_some() { "https" } else { "http" };
+    let place = chosen().and_then(|place| place.parse().ok()).map(weft_daemon::nearby);
+    let page = place.map(|place| print::page(&format!("{scheme}://{place}"))).unwrap_or_default();
+    let about = print::detached(&status, child.id(), &log);
+    say(&(about + &page + &print::next(&[&hint.first_search(), &stop])));
     Ok(())
 }
 

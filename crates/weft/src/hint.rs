@@ -86,6 +86,11 @@ impl Hint {
                 .then_some((flag, value))
         })
     }
+    /// Formats the search that is suggested first.
+    pub(crate) fn first_search(&self) -> String {
+        self.command("search", &["a question in your own words"], &[])
+    }
+
 }
 
 impl Hint {

@@ -196,11 +196,7 @@ async fn announce(
     output.say(&print::serving(&status, output.address, output.socket));
     let Some(question) = question else {
         output.say(&print::page(output.page));
-        output.say(&print::next(&[&client.hint.command(
-            "search",
-            &["a question in your own words"],
-            &[],
-        )]));
+        output.say(&print::next(&[&client.hint.first_search()]));
         return Ok(());
     };
     let request = SearchRequest { query: question.to_owned(), ..SearchRequest::default() };

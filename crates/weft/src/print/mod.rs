@@ -122,15 +122,10 @@ pub(crate) fn stopping() -> String {
 }
 
 /// Formats the output of `serve --detach` once the daemon is ready.
-pub(crate) fn detached(
-    status: &str,
-    process: Option<u32>,
-    log: &std::path::Path,
-    stop: &str,
-) -> String {
+pub(crate) fn detached(status: &str, process: Option<u32>, log: &std::path::Path) -> String {
     let process = process.map(|id| format!("process {id}, ")).unwrap_or_default();
     let about = paint(DIM, &format!("({process}log in {})", log.display()));
-    format!("{status}\n{about}\n{}", next(&[stop]))
+    format!("{status}\n{about}\n")
 }
 
 /// Formats the output of `stop` once the daemon has exited.

@@ -61,7 +61,10 @@ fn detached_daemon_answers_and_stops() {
     let vault = example.to_str().unwrap();
     let started = run(home.path(), &["serve", vault, "--addr", &address, "--detach"]);
     assert!(started.status.success(), "{}", text(&started.stderr));
-    assert!(text(&started.stderr).contains("serves"), "{}", text(&started.stderr));
+    let said = text(&started.stderr);
+    for part in ["serves", &format!("page: http://{address}\n"), "search 'a question", "stop"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 
     let answer = run(home.path(), &["search", "leap second", "--addr", &address]);
     assert!(text(&answer.stdout).contains("Leap second"), "{}", text(&answer.stderr));
