@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use weft_daemon::Environment;
 use weft_model::escape::is_hidden_control;
 use weft_model::redact_urls;
 
@@ -19,6 +20,18 @@ pub(crate) struct Hint {
     words: Vec<String>,
 }
 
+/// Name of the program.
+const PROGRAM: &str = "weft";
+
+/// Returns whether a shell finds this program by its name, however it was started.
+fn is_on_path() -> bool {
+    let environment = Environment::read();
+    let path = environment.get("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(path).map(|folder| folder.join(PROGRAM));
+    let first = found.find(|file| file.is_file()).and_then(|file| file.canonicalize().ok());
+    first.is_some() && first == std::env::current_exe().and_then(|it| it.canonicalize()).ok()
+}
+
 /// Flags that next commands must repeat to use the same settings, credentials and generation.
 const INHERITED_FLAGS: [&str; 8] = [
     "--config",
@@ -34,8 +47,9 @@ const INHERITED_FLAGS: [&str; 8] = [
 impl Hint {
     fn new(target: String, uses_daemon: bool) -> Self {
         let mut words = std::env::args();
-        let program = words.next().unwrap_or_else(|| "weft".to_owned());
-        Self { program: quoted(&program), target, uses_daemon, words: words.collect() }
+        let program = words.next().unwrap_or_else(|| PROGRAM.to_owned());
+        let program = if is_on_path() { PROGRAM.to_owned() } else { quoted(&program) };
+        Self { program, target, uses_daemon, words: words.collect() }
     }
 
     /// Targets the daemon at `address`, or the default one.
@@ -72,6 +86,11 @@ impl Hint {
         format!("{} {command}{names_or_flags}", self.program)
     }
 
+    /// Formats the search that is suggested first.
+    pub(crate) fn first_search(&self) -> String {
+        self.command("search", &["a question in your own words"], &[])
+    }
+
     /// Returns the given flags of [`INHERITED_FLAGS`] with their values, except settings that a daemon would ignore.
     fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
         let flags = self.words.iter().take_while(|word| *word != "--").enumerate();
@@ -86,11 +105,6 @@ impl Hint {
                 .then_some((flag, value))
         })
     }
-    /// Formats the search that is suggested first.
-    pub(crate) fn first_search(&self) -> String {
-        self.command("search", &["a question in your own words"], &[])
-    }
-
 }
 
 impl Hint {

@@ -137,6 +137,19 @@ fn invalid_settings_are_reported_with_a_hint() {
 }
 
 #[test]
+fn mistyped_vault_leaves_no_index() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("moss.md"), "# Moss\n").unwrap();
+    let file = home.path().join("moss.md");
+    for vault in ["/no/such/folder", file.to_str().unwrap()] {
+        let output = weft(home.path(), &["search", "moss", "--vault", vault]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+}
+
+#[test]
 fn without_home_folder_a_store_must_be_named() {
     let place = tempfile::tempdir().unwrap();
     let vault = example();

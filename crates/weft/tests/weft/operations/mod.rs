@@ -55,6 +55,27 @@ fn commands_on_one_store_wait_for_each_other() {
 }
 
 #[test]
+fn next_command_has_the_name_that_a_shell_finds() {
+    let home = tempfile::tempdir().unwrap();
+    let (bin, vault) = (home.path().join("bin"), example());
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_weft"), bin.join("weft")).unwrap();
+    for (path, program) in [(&*bin, "weft"), (home.path(), env!("CARGO_BIN_EXE_weft"))] {
+        let output = Command::new(env!("CARGO_BIN_EXE_weft"))
+            .args(["search", "longitude", "--set", "embedding.model=none", "--vault"])
+            .arg(&vault)
+            .env_clear()
+            .env("HOME", home.path())
+            .env("PATH", path)
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains(&format!("next: {program} ")), "{said}");
+    }
+}
+
+#[test]
 fn detached_daemon_answers_and_stops() {
     let home = tempfile::tempdir().unwrap();
     let (example, address) = (example(), format!("127.0.0.1:{}", free_port()));
