@@ -271,13 +271,20 @@ fn check_vault(root: &Path, options: &ScanOptions) -> Check {
     if failed.is_empty() {
         return Check::new("vault", CheckOutcome::Good, readable);
     }
-    let named = failed.len().min(MAX_NAMED_FILES);
-    let first = failed[..named].join(", ");
-    let more = failed.len() - named;
-    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let text = format!("{readable}; errors: {first}{others}");
+    let text = format!("{readable}; errors{}", named_files(&failed));
     let check = Check::new("vault", CheckOutcome::Notice, text);
     check.advise("correct each file as its reason states, or exclude it with scan.exclude; `weft coverage` lists all")
+}
+
+/// Names the first of some files, after a colon; nothing for an empty list.
+fn named_files(files: &[String]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let first = files[..files.len().min(MAX_NAMED_FILES)].join(", ");
+    let more = files.len().saturating_sub(MAX_NAMED_FILES);
+    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(": {first}{others}")
 }
 
 /// Checks the access settings.
@@ -394,20 +401,22 @@ async fn check_daemon(client: &Client, address: &str) -> Vec<Check> {
         let check = Check::new("index", CheckOutcome::Notice, text);
         checks.push(check.advise("check the model or its endpoint; a restart tries again"));
     }
+    let coverage = tokio::time::timeout(STATUS_TIMEOUT, client.coverage()).await;
+    // Without permission to read the notes, their files are only counted.
+    let files = coverage.ok().and_then(Result::ok).map(|coverage| coverage.files);
     let failed: u64 = status.vaults.iter().map(|vault| vault.failed_count).sum();
     if failed > 0 {
-        let check =
-            Check::new("files", CheckOutcome::Notice, format!("{failed} could not be read"));
+        let is_failed = |file: &&FileCoverage| file.state() == FileState::Failed;
+        let named = files.iter().flatten().filter(is_failed).map(|file| file.path.clone());
+        let named = named_files(&named.collect::<Vec<String>>());
+        let text = format!("{failed} could not be read{named}");
+        let check = Check::new("files", CheckOutcome::Notice, text);
         checks.push(check.advise("`weft coverage` lists them with the reasons"));
     }
     if checks.len() == n_checks {
         checks.push(Check::new("index", CheckOutcome::Good, "complete"));
     }
-    let coverage = tokio::time::timeout(STATUS_TIMEOUT, client.coverage()).await;
-    // Without permission to read the notes, their files are not checked.
-    if let Ok(Ok(coverage)) = coverage {
-        checks.extend(check_pdf_files(&coverage.files));
-    }
+    checks.extend(files.and_then(|files| check_pdf_files(&files)));
     checks
 }
 
@@ -615,6 +624,19 @@ mod tests {
             state: state.into(),
             diagnostics: codes.iter().map(diagnostic).collect(),
             ..FileCoverage::default()
+        }
+    }
+
+    #[test]
+    fn first_files_are_named() {
+        let files = |n: usize| -> Vec<String> { (0..n).map(|at| format!("{at}.md")).collect() };
+        for (n, expected) in [
+            (0, ""),
+            (1, ": 0.md"),
+            (3, ": 0.md, 1.md, 2.md"),
+            (5, ": 0.md, 1.md, 2.md and 2 more"),
+        ] {
+            assert_eq!(named_files(&files(n)), expected);
         }
     }
 
