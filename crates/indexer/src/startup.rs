@@ -19,6 +19,14 @@ use crate::vault_home::{Folders, VaultHome};
 use crate::writer::{WriterParts, keyword_rebuild_notice, reconcile};
 use crate::{IndexError, IndexSettings, Model, VaultSettings};
 
+fn not_a_folder(root: &Path) -> IndexError {
+    let reason = match std::fs::metadata(root) {
+        Ok(_) => "it is not a folder".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    IndexError::Vault { root: root.to_owned(), reason }
+}
+
 /// Opens or creates the store and loads its content.
 ///
 /// Damaged parts are skipped with a notice and rebuilt from the files.
@@ -41,6 +49,13 @@ pub(crate) fn open_parts(
             );
             return Err(IndexError::Vault { root: root.clone(), reason });
         }
+    }
+    // A mistyped vault leaves no index behind.
+    let is_new = settings.home.is_none() && !settings.store.exists();
+    if let Some(VaultSettings { root, .. }) =
+        settings.vaults.iter().find(|vault| is_new && !vault.root.is_dir())
+    {
+        return Err(not_a_folder(root));
     }
     let mut store = Store::open(&settings.disk, &settings.store, address)?;
     let files = Arc::new(VaultFiles::new(settings.disk.clone(), &settings.store));
@@ -95,11 +110,7 @@ pub(crate) fn open_parts(
         let n_notes = vault.map_or(0, |(id, _)| notes.vault_stats(id).n_notes);
         // A missing folder may come back, for example on an unmounted disk; its notes are served meanwhile.
         if vaults_home.locate(root).identity.is_none() && n_notes == 0 {
-            let reason = match std::fs::metadata(root) {
-                Ok(_) => "it is not a folder".to_owned(),
-                Err(error) => error.to_string(),
-            };
-            return Err(IndexError::Vault { root: root.clone(), reason });
+            return Err(not_a_folder(root));
         }
     }
     let mut keyword = open_keywords(&store, settings, &notes, &shared)?;
