@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -147,3 +150,19 @@ def test_llama_index_retrieves_asynchronously(daemon: Daemon, notes: Noteweft) -
 def test_llama_index_rejects_unknown_options(notes: Noteweft) -> None:
     with pytest.raises(ValueError, match="options: unknown query; known"):
         LlamaIndexRetriever(notes, options={"query": "other"})
+
+
+@pytest.mark.parametrize(
+    ("module", "dependency", "extra"),
+    [
+        ("langchain", "langchain_core.callbacks", "langchain"),
+        ("llama_index", "llama_index.core.callbacks", "llama-index"),
+    ],
+)
+def test_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, module: str, dependency: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, dependency, None)
+    monkeypatch.delitem(sys.modules, f"noteweft.{module}", raising=False)
+    with pytest.raises(ImportError, match=re.escape(f"noteweft-client[{extra}]")):
+        importlib.import_module(f"noteweft.{module}")

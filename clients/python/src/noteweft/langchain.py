@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, Field, field_validator
+try:
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import ConfigDict, Field, field_validator
+except ImportError as error:
+    raise ImportError(
+        "this retriever needs its extra: pip install 'noteweft-client[langchain]'"
+    ) from error
 
 from noteweft._sources import BUDGET, arguments, check_options, sources
 from noteweft.client import AsyncNoteweft, Noteweft

@@ -12,9 +12,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from llama_index.core.callbacks import CallbackManager
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+try:
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ImportError as error:
+    raise ImportError(
+        "this retriever needs its extra: pip install 'noteweft-client[llama-index]'"
+    ) from error
 
 from noteweft._sources import BUDGET, arguments, check_options, sources
 from noteweft.client import AsyncNoteweft, Noteweft
