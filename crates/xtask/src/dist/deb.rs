@@ -131,7 +131,7 @@ fn control(
          Description: {SUMMARY}\n \
          Keeps folders of Markdown notes searchable by meaning, by word and by link,\n \
          and answers people at a terminal and in a browser, programs over gRPC, and\n \
-         agents over MCP. The embedding model is part of the program.\n",
+         agents over MCP. The embedding models are part of the program.\n",
         repository = release.repository,
     );
     let mut sums = String::new();
