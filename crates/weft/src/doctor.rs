@@ -13,7 +13,7 @@ use weft_daemon::{
     LatestCheckpoint, OpenVaultsError, Paths, Role, ScanOptions, StoreError, Vaults, inspect,
 };
 use weft_model::NoteKind;
-use weft_proto::noteweft::v1::{FileCoverage, FileState, ServerStatus, StatusRequest};
+use weft_proto::noteweft::v1::{FileCoverage, FileState, ModelChoice, ServerStatus, StatusRequest};
 
 use crate::cli::{Format, Global};
 use crate::client::{Client, Purpose, config};
@@ -377,8 +377,15 @@ async fn check_daemon(client: &Client, address: &str) -> Vec<Check> {
         checks.push(check.advise("restart the daemon with the newer of the two"));
     }
     checks.extend(status.server.iter().flat_map(check_server));
+    // The choice of a model needs no action.
+    let choice = status
+        .model_choice
+        .map(|ModelChoice { model, not_english }| embed::ModelChoice { model, not_english }.line());
+    let (choices, notices): (Vec<String>, Vec<String>) =
+        status.notices.into_iter().partition(|notice| choice.as_ref() == Some(notice));
+    checks.extend(choices.into_iter().map(|it| Check::new("model", CheckOutcome::Good, it)));
     let n_checks = checks.len();
-    for notice in status.notices {
+    for notice in notices {
         checks.push(Check::new("index", CheckOutcome::Notice, notice));
     }
     if let Some(error) = status.last_error {
