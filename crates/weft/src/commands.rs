@@ -277,10 +277,8 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
         }
         let answer = client.admin().status(StatusRequest {}).await?.into_inner();
         render(global.format, &answer, |answer| {
-            let hint = client.hint.command("search", &["a question in your own words"], &[]);
-            let none = "the vault contains no .md or .markdown files; `weft coverage` lists the skipped files";
-            let after =
-                if answer.note_count == 0 { print::warning(none) } else { print::next(&[&hint]) };
+            let next = print::next(&[&client.hint.first_search()]);
+            let after = if answer.note_count == 0 { print::no_notes() } else { next };
             format!("{}\n{after}", print::status(answer))
         })
     };

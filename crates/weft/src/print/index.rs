@@ -243,7 +243,15 @@ pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&st
         status.unresolved_count,
     );
     let _ = writeln!(out, "{}\n", paint(DIM, &about));
+    if status.phase() == Phase::Ready && status.note_count == 0 {
+        out.push_str(&no_notes());
+    }
     out + &notices(&status.notices)
+}
+
+/// Formats the warning about vaults without notes.
+pub(crate) fn no_notes() -> String {
+    super::warning("there are no .md or .markdown files; `weft coverage` lists the skipped files")
 }
 
 /// Formats the notices for the operator, one line each.
@@ -319,6 +327,19 @@ fn one_file(file: &FileCoverage) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn vault_without_notes_is_reported_once_the_index_is_ready() {
+        let said = |phase: Phase, note_count| {
+            let status =
+                StatusResponse { phase: phase.into(), note_count, ..StatusResponse::default() };
+            serving(&status, "127.0.0.1:9338", None).contains("there are no .md")
+        };
+        assert_eq!(
+            [said(Phase::Ready, 0), said(Phase::Ready, 1), said(Phase::Scanning, 0)],
+            [true, false, false]
+        );
+    }
 
     #[test]
     fn byte_sizes_use_decimal_units() {
