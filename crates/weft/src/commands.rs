@@ -1,6 +1,6 @@
 //! Execution of commands.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use serde::Serialize;
 use tonic::{Response, Status};
@@ -291,6 +291,9 @@ async fn index(global: &Global, vaults: Vec<std::path::PathBuf>) -> Result<(), F
 async fn mcp(global: &Global, may_write: bool) -> Result<(), Failure> {
     let client = Client::open_for(global, Purpose::Session).await?;
     let server = weft_mcp::Server::new(client.transport()).with_writing(may_write);
+    if std::io::stdin().is_terminal() {
+        aside("Waiting for an MCP client on standard input; Ctrl-C ends.\n");
+    }
     let outcome = tokio::select! {
         ended = server.over_stdio() => {
             ended.map_err(|error| Failure::other(error.to_string()))
