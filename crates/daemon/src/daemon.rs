@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::transport::Server;
 use tonic_health::pb::health_server::HealthServer;
+use weft_indexer::scan::folder_problem;
 
 use crate::access::{Credentials, RateLimiter};
 use crate::admission::AdmissionLayer;
@@ -274,13 +275,11 @@ fn folder_problems(config: &Config, paths: &Paths) -> Vec<Problem> {
     let mut problems = Vec::new();
     let is_indexed = Vaults::store(config, paths).is_ok_and(|store| store.exists());
     let roots = config.settings.vaults.iter().map(|vault| &vault.root);
-    for root in roots.filter(|root| !is_indexed && !root.is_dir()) {
-        let reason = match root.metadata() {
-            Ok(_) => "it is not a folder".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        let reason = format!("cannot read {}: {reason}", root.display());
-        problems.push(Problem { key: "vaults".to_owned(), reason });
+    for root in roots.filter(|_| !is_indexed) {
+        if let Some(reason) = folder_problem(root) {
+            let reason = format!("cannot read {}: {reason}", root.display());
+            problems.push(Problem { key: "vaults".to_owned(), reason });
+        }
     }
     problems
 }

@@ -178,6 +178,16 @@ pub fn scan(root: &Path, options: &ScanOptions, area: &ScanArea) -> Result<ScanR
     scan_files(root, options, area, is_canvas)
 }
 
+/// Returns why `root` cannot be the folder of a vault; `None` if it is a folder.
+#[must_use]
+pub fn folder_problem(root: &Path) -> Option<String> {
+    match root.metadata() {
+        Ok(metadata) if metadata.is_dir() => None,
+        Ok(_) => Some("it is not a folder".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 /// Scans the whole vault at `root`, and opens each file to read: one that cannot be opened is skipped.
 pub fn scan_readable(root: &Path, options: &ScanOptions) -> Result<ScanResult, ScanError> {
     let mut scanned = scan(root, options, &ScanArea::WHOLE)?;

@@ -12,20 +12,13 @@ use weft_index::{
 
 use crate::embed::{self, ModelChoice};
 use crate::past_snapshots::PastSnapshots;
+use crate::scan::folder_problem;
 use crate::shared_status::SharedStatus;
 use crate::vault_changes::vault_changes;
 use crate::vault_files::VaultFiles;
 use crate::vault_home::{Folders, VaultHome};
 use crate::writer::{WriterParts, keyword_rebuild_notice, reconcile};
 use crate::{IndexError, IndexSettings, Model, VaultSettings};
-
-fn not_a_folder(root: &Path) -> IndexError {
-    let reason = match std::fs::metadata(root) {
-        Ok(_) => "it is not a folder".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    IndexError::Vault { root: root.to_owned(), reason }
-}
 
 /// Opens or creates the store and loads its content.
 ///
@@ -51,11 +44,12 @@ pub(crate) fn open_parts(
         }
     }
     // A mistyped vault leaves no index behind.
-    let is_new = settings.home.is_none() && !settings.store.exists();
-    if let Some(VaultSettings { root, .. }) =
-        settings.vaults.iter().find(|vault| is_new && !vault.root.is_dir())
-    {
-        return Err(not_a_folder(root));
+    if settings.home.is_none() && !settings.store.exists() {
+        for VaultSettings { root, .. } in &settings.vaults {
+            if let Some(reason) = folder_problem(root) {
+                return Err(IndexError::Vault { root: root.clone(), reason });
+            }
+        }
     }
     let mut store = Store::open(&settings.disk, &settings.store, address)?;
     let files = Arc::new(VaultFiles::new(settings.disk.clone(), &settings.store));
@@ -110,7 +104,9 @@ pub(crate) fn open_parts(
         let n_notes = vault.map_or(0, |(id, _)| notes.vault_stats(id).n_notes);
         // A missing folder may come back, for example on an unmounted disk; its notes are served meanwhile.
         if vaults_home.locate(root).identity.is_none() && n_notes == 0 {
-            return Err(not_a_folder(root));
+            // It may have come back since.
+            let reason = folder_problem(root).unwrap_or_else(|| "it is not a folder".to_owned());
+            return Err(IndexError::Vault { root: root.clone(), reason });
         }
     }
     let mut keyword = open_keywords(&store, settings, &notes, &shared)?;
