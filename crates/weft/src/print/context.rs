@@ -150,7 +150,7 @@ fn ledger_within(
     }
     let mut remarks = vec![];
     if answer.unit() == BudgetUnit::Tokens {
-        remarks.push(format!("tokens estimated by {}", harmless(estimator)));
+        remarks.push(format!("estimator of tokens: {}", harmless(estimator)));
     }
     if !items.is_empty() {
         if answer.ledger_unit() != answer.unit() {
@@ -418,7 +418,7 @@ mod tests {
         // Independent of line breaks.
         assert_eq!(
             remarks.join(" "),
-            "tokens estimated by chars; cost, allowance and carry in characters; \
+            "estimator of tokens: chars; cost, allowance and carry in characters; \
              the allowance is for the text, the cost includes titles and fences; \
              not all notes of the focus and the query were considered"
         );
