@@ -307,6 +307,30 @@ fn address_owner(address: &str, is_ours: bool) -> String {
     }
 }
 
+/// Binds the TCP port of these settings.
+fn bind_tcp(
+    server: &ServerSettings,
+    addresses: &[SocketAddr],
+    paths: &Paths,
+) -> Result<TcpListener, ServeError> {
+    listen_tcp(addresses).map_err(|source| {
+        let address = server.address.clone();
+        if source.kind() == std::io::ErrorKind::AddrInUse {
+            let sockets = addresses.iter().map(|at| socket_at(server, paths, at.port()));
+            let socket = sockets.flatten().find(|socket| Socket::is_heard(socket));
+            let holder = address_owner(&address, socket.is_some());
+            ServeError::AddressInUse { address, holder, socket }
+        } else {
+            ServeError::Listen { address, source }
+        }
+    })
+}
+
+/// Fails as [`Daemon::bind`] does if its TCP port cannot be bound, and leaves the port free. It must be called in a runtime of tokio.
+pub fn check_port(config: &Config, paths: &Paths) -> Result<(), ServeError> {
+    bind_tcp(&config.settings.server, &check(config)?, paths).map(drop)
+}
+
 /// Value of `server.socket` for a socket at the default path.
 const AUTO: &str = "auto";
 
@@ -326,17 +350,7 @@ impl Daemon {
     pub fn bind(config: Config, paths: Paths) -> Result<Self, ServeError> {
         let server = &config.settings.server;
         let addresses = check(&config)?;
-        let tcp = listen_tcp(&addresses).map_err(|source| {
-            let address = server.address.clone();
-            if source.kind() == std::io::ErrorKind::AddrInUse {
-                let sockets = addresses.iter().map(|at| socket_at(server, &paths, at.port()));
-                let socket = sockets.flatten().find(|socket| Socket::is_heard(socket));
-                let holder = address_owner(&address, socket.is_some());
-                ServeError::AddressInUse { address, holder, socket }
-            } else {
-                ServeError::Listen { address, source }
-            }
-        })?;
+        let tcp = bind_tcp(server, &addresses, &paths)?;
         let listen = |source| ServeError::Listen { address: server.address.clone(), source };
         let address = tcp.local_addr().map_err(listen)?;
         let socket = match socket_at(server, &paths, address.port()) {

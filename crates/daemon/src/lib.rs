@@ -27,7 +27,7 @@ mod tls;
 mod vaults;
 mod web;
 
-pub use daemon::{ConfigReload, Control, Daemon, Reloaded, ServeError, check};
+pub use daemon::{ConfigReload, Control, Daemon, Reloaded, ServeError, check, check_port};
 pub use net::nearby;
 pub use open_error::OpenVaultsError;
 pub use open_files::raise_open_file_limit;

@@ -16,7 +16,7 @@ use crate::commands::{aside, render};
 use crate::connection::{port, socket};
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::serve::say;
+use crate::serve::{not_bound, say};
 use crate::{print, service_manager};
 
 /// Time for a daemon to exit, in addition to the time it grants running requests.
@@ -40,13 +40,18 @@ pub(crate) async fn start(config: &Config, paths: &Paths, global: &Global) -> Re
     };
     let name = port(&config.settings.server.address).filter(|port| *port != 0);
     let name = name.map_or_else(|| "weft".to_owned(), |port| port.to_string());
+    // The log at this port belongs to the daemon that is running.
+    if let Err(error) = weft_daemon::check_port(config, paths) {
+        return Err(not_bound(error).await);
+    }
     let Some(state) = paths.state() else {
         let message = "the log of a daemon in the background needs a folder of this user";
         return Err(Failure::usage(message).hint("set HOME or XDG_STATE_HOME"));
     };
     let log = state.join(format!("{name}.log"));
     create_private_folder(state).map_err(|error| {
-        failed("create", state, error).hint("XDG_STATE_HOME names another folder")
+        let message = format!("cannot create {}: {error}", state.display());
+        Failure::no_folder(message, &error).hint("set XDG_STATE_HOME to a writable folder")
     })?;
     let mut options = std::fs::OpenOptions::new();
     let sink = options.create(true).append(true).mode(0o600).open(&log);

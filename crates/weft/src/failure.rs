@@ -85,6 +85,12 @@ impl Failure {
         Self::new(u8::try_from(code).unwrap_or(OTHER), message.trim_start_matches("error: "))
     }
 
+    /// Returns the failure for a folder that cannot be created.
+    pub(crate) fn no_folder(message: impl Into<String>, error: &std::io::Error) -> Self {
+        let code = if UNUSABLE_FOLDER.contains(&error.kind()) { USAGE } else { OTHER };
+        Self::new(code, message)
+    }
+
     pub(crate) fn interrupted() -> Self {
         Self::other("interrupted; everything indexed so far is kept")
     }

@@ -108,7 +108,7 @@ pub(crate) async fn run(
 }
 
 /// Describes why no socket was bound, with the vaults that another daemon of this user serves at the address.
-async fn not_bound(error: ServeError) -> Failure {
+pub(crate) async fn not_bound(error: ServeError) -> Failure {
     let ServeError::AddressInUse { socket: Some(socket), .. } = &error else {
         return error.into();
     };

@@ -110,6 +110,9 @@ fn detached_daemon_answers_and_stops() {
     // A second daemon reports why it does not start, with its own exit code.
     let other = tempfile::tempdir().unwrap();
     let other = other.path().to_str().unwrap();
+    let mut words = said.split_whitespace().map(|word| word.trim_matches(|c| "(),".contains(c)));
+    let log = words.rfind(|word| word.ends_with(".log")).unwrap();
+    let logged = std::fs::read_to_string(log).unwrap();
     let second = run(home.path(), &["serve", other, "--addr", &address, "--detach"]);
     assert_eq!(second.status.code(), Some(1), "{}", text(&second.stderr));
     let said = text(&second.stderr);
@@ -120,6 +123,7 @@ fn detached_daemon_answers_and_stops() {
             && !said.contains(other),
         "{said}"
     );
+    assert_eq!(std::fs::read_to_string(log).unwrap(), logged, "the log of the first daemon");
 
     let stopped = run(home.path(), &["stop", "--addr", &address, "--format", "json"]);
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
