@@ -92,7 +92,13 @@ async fn execute(command: Command, global: &Global) -> Result<(), Failure> {
             if interactive {
                 return crate::interactive::run(global, request).await;
             }
-            let call = async |client: &Client, it| client.search().search(it).await;
+            let call = async |client: &Client, it| {
+                let answer = client.search().search(it).await?;
+                if answer.get_ref().hits.is_empty() {
+                    warn_without_notes(client).await;
+                }
+                Ok(answer)
+            };
             let human = |answer: &_, hint: &_| print::search(&query, answer, hint);
             answer(global, request, call, |_| &[], human).await
         }
@@ -361,6 +367,15 @@ pub(crate) async fn answered<Q: CliRequest, A: Serialize>(
     let answer = call(client, request).await?.into_inner();
     aside(&print::warnings(warnings(&answer)));
     render(global.format, &answer, |answer| human(answer, &client.hint))
+}
+
+/// Warns if the index is complete and contains no notes.
+async fn warn_without_notes(client: &Client) {
+    if let Ok(status) = client.admin().status(StatusRequest {}).await
+        && print::has_no_notes(status.get_ref())
+    {
+        aside(&print::no_notes());
+    }
 }
 
 /// Rejects an output format that the command does not support.

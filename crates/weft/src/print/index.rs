@@ -243,10 +243,15 @@ pub(crate) fn serving(status: &StatusResponse, address: &str, socket: Option<&st
         status.unresolved_count,
     );
     let _ = writeln!(out, "{}\n", paint(DIM, &about));
-    if status.phase() == Phase::Ready && status.note_count == 0 {
+    if has_no_notes(status) {
         out.push_str(&no_notes());
     }
     out + &notices(&status.notices)
+}
+
+/// Returns whether the index is complete and contains no notes.
+pub(crate) fn has_no_notes(status: &StatusResponse) -> bool {
+    status.phase() == Phase::Ready && status.note_count == 0
 }
 
 /// Formats the warning about vaults without notes.

@@ -34,8 +34,8 @@ pub(crate) use eval_context::context_evaluation;
 pub(crate) use facets::facets;
 pub(crate) use hygiene::{broken_links, duplicates, stale_notes, suggested_links, written_links};
 pub(crate) use index::{
-    activity, backup, checkpoint, confirmed, coverage, no_notes, notices, of_server, restored,
-    serving, status, status_line,
+    activity, backup, checkpoint, confirmed, coverage, has_no_notes, no_notes, notices, of_server,
+    restored, serving, status, status_line,
 };
 pub(crate) use notes::{list, note, place, resolved};
 pub(crate) use related::{related, related_ledger};

@@ -76,6 +76,20 @@ fn next_command_has_the_name_that_a_shell_finds() {
 }
 
 #[test]
+fn search_without_notes_names_the_cause() {
+    let (home, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let vault = vault.path().to_str().unwrap();
+    for (file, expected) in [("moss.doc", true), ("moss.md", false)] {
+        std::fs::write(Path::new(vault).join(file), "fern").unwrap();
+        let answer = run(home.path(), &["search", "lichen", "--vault", vault]);
+        let said = text(&answer.stderr);
+        assert!(answer.status.success(), "{said}");
+        assert!(text(&answer.stdout).contains("No hits for lichen"), "{said}");
+        assert_eq!(said.contains("there are no .md or .markdown files"), expected, "{said}");
+    }
+}
+
+#[test]
 fn detached_daemon_answers_and_stops() {
     let home = tempfile::tempdir().unwrap();
     let (example, address) = (example(), format!("127.0.0.1:{}", free_port()));
