@@ -47,7 +47,7 @@ pub struct BrokenLink {
     pub places: Vec<BrokenPlace>,
     /// Number of notes that link to it.
     pub n_notes: usize,
-    /// Notes that the links most likely mean, best first; empty if the note was probably never written.
+    /// Notes of the target's vault that the links most likely mean, best first; empty if the note was probably never written.
     pub fixes: Vec<LinkFix>,
 }
 

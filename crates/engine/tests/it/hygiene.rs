@@ -192,3 +192,29 @@ fn broken_links_name_the_likely_note() {
         "another number is another note"
     );
 }
+
+#[test]
+fn fixes_of_a_broken_link_are_of_its_vault() {
+    let vaults = Vault::several(&[
+        ("clocks", "=== Pendulum Clock.md\nP\n=== a.md\n[[Pendulm Clock]] [[Sun Dial]]\n"),
+        ("garden", "=== Sun-dial.md\nS\n=== b.md\n[[Sun Dail]] [[clocks:Pendulum-clok]]\n"),
+    ]);
+    let answer = vaults.engine.broken_links(&BrokenLinksRequest::default()).unwrap();
+    let fixes: Vec<(&str, Vec<&str>)> = answer
+        .links
+        .iter()
+        .map(|link| {
+            let fixes = link.fixes.iter().map(|fix| fix.note.uri.as_str()).collect();
+            (link.target.as_str(), fixes)
+        })
+        .collect();
+    assert_eq!(
+        fixes,
+        [
+            ("clocks:Pendulm Clock", vec!["clocks:Pendulum Clock"]),
+            ("clocks:Pendulum-clok", vec!["clocks:Pendulum Clock"]),
+            ("clocks:Sun Dial", vec![]),
+            ("garden:Sun Dail", vec!["garden:Sun-dial"])
+        ]
+    );
+}

@@ -38,26 +38,34 @@ pub(crate) struct Vault {
 impl Vault {
     /// Creates a vault without vectors.
     pub(crate) fn new(files: &str) -> Self {
-        Self::open(files, None)
+        Self::several(&[("vault", files)])
     }
 
     /// Creates a vault with vectors of letter frequencies.
     pub(crate) fn with_vectors(files: &str) -> Self {
-        Self::open(files, Some(Arc::new(Letters::new())))
+        Self::open(&[("vault", files)], Some(Arc::new(Letters::new())))
     }
 
-    fn open(files: &str, embedder: Option<Arc<dyn Embedder>>) -> Self {
+    /// Creates vaults with these names and files, without vectors.
+    pub(crate) fn several(vaults: &[(&str, &str)]) -> Self {
+        Self::open(vaults, None)
+    }
+
+    fn open(vaults: &[(&str, &str)], embedder: Option<Arc<dyn Embedder>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("vault");
-        for file in files.split("=== ").skip(1) {
-            let (path, text) = file.split_once('\n').unwrap();
-            let path = root.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+        for (name, files) in vaults {
+            for file in files.split("=== ").skip(1) {
+                let (path, text) = file.split_once('\n').unwrap();
+                let path = folder.path().join(name).join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
         }
+        let settings =
+            |name: &str| VaultSettings { name: name.into(), root: folder.path().join(name) };
         let settings = IndexSettings {
             store: folder.path().join("store"),
-            vaults: vec![VaultSettings { name: "vault".into(), root }],
+            vaults: vaults.iter().map(|(name, _)| settings(name)).collect(),
             watch: WatchOptions { enabled: false, ..WatchOptions::default() },
             ..IndexSettings::default()
         };
