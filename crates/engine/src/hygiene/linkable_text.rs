@@ -21,6 +21,7 @@ const SPANS: &[(&str, &str)] = &[
 pub(super) fn linkable_ranges(body: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut fence: Option<(char, usize)> = None;
+    let mut block_end: Option<String> = None;
     let mut in_math = false;
     let mut in_comment = false;
     let mut after_blank = true;
@@ -37,7 +38,17 @@ pub(super) fn linkable_ranges(body: &str) -> Vec<Range<usize>> {
             }
             continue;
         }
+        if let Some(end) = &block_end {
+            if trimmed.eq_ignore_ascii_case(end) {
+                block_end = None;
+            }
+            continue;
+        }
         let opening = trimmed.trim_start_matches(['-', '*', '+', ' ']);
+        if let Some(name) = block_name(trimmed).or_else(|| block_name(opening)) {
+            block_end = Some(format!("#+END_{name}"));
+            continue;
+        }
         if let Some(mark) = ['`', '~'].into_iter().find(|mark| run_of(opening, *mark) >= 3) {
             fence = Some((mark, run_of(opening, mark)));
             continue;
@@ -68,6 +79,14 @@ pub(super) fn linkable_ranges(body: &str) -> Vec<Range<usize>> {
         }
     }
     ranges
+}
+
+/// Returns the name of the block that a line of Org mode or Logseq begins: `#+BEGIN_QUERY`.
+fn block_name(line: &str) -> Option<&str> {
+    const BEGIN: &str = "#+BEGIN_";
+    let begin = line.get(..BEGIN.len())?;
+    let name = line[BEGIN.len()..].split_whitespace().next()?;
+    begin.eq_ignore_ascii_case(BEGIN).then_some(name)
 }
 
 fn run_of(text: &str, mark: char) -> usize {
@@ -194,6 +213,9 @@ mod tests {
             ("~~~~\ncode\n~~~\nstill\n~~~~\nafter", &["after"]),
             ("- ```\n  code\n  ```\n- item", &["- item"]),
             ("text\n\n    code\n", &["text"]),
+            ("#+BEGIN_QUERY\n(query)\n#+END_QUERY\nafter", &["after"]),
+            ("- #+begin_src rust\n  code\n  #+end_src\n- after", &["- after"]),
+            ("#+BEGIN_\nafter", &["after"]),
             ("- item\n\n    - nested\n", &["- item", "- nested"]),
             ("$$\nmath\n$$\nafter $x$ it costs 5$", &["after ", " it costs 5$"]),
             ("<div>\nplain <b>bold</b> rest", &["plain ", "bold", " rest"]),
