@@ -74,6 +74,7 @@ pub(crate) struct FocusSurroundings<'s> {
     topic_siblings: OnceCell<Vec<(NoteId, NoteId)>>,
     nearest_by_words: OnceCell<Vec<(NoteId, f64)>>,
     nearest_by_vectors: OnceCell<Vec<(NoteId, f64)>>,
+    similar: OnceCell<Vec<(NoteId, f64)>>,
     same_folder: OnceCell<Vec<NoteId>>,
     failure: Cell<Option<EngineError>>,
 }
@@ -102,6 +103,7 @@ impl<'s> FocusSurroundings<'s> {
             topic_siblings: OnceCell::new(),
             nearest_by_words: OnceCell::new(),
             nearest_by_vectors: OnceCell::new(),
+            similar: OnceCell::new(),
             same_folder: OnceCell::new(),
             failure: Cell::new(None),
         }
@@ -217,6 +219,17 @@ impl<'s> FocusSurroundings<'s> {
         })
     }
 
+    /// Returns the notes with the most similar texts: by vectors, or by words without them.
+    fn nearest_by_text(&self) -> &[(NoteId, f64)] {
+        if self.n_vectors() > 0 {
+            return self.nearest_by_vectors();
+        }
+        let by_words = self.nearest_by_words();
+        let n_similar =
+            by_words.partition_point(|(_, similarity)| *similarity >= MIN_WORD_SIMILARITY);
+        &by_words[..n_similar.max(MIN_SIMILAR).min(by_words.len())]
+    }
+
     /// Returns the notes of a computation; if it failed, keeps the error and returns none.
     fn or_failure<T>(&self, found: Result<Vec<T>, EngineError>) -> Vec<T> {
         found.unwrap_or_else(|error| {
@@ -259,13 +272,15 @@ impl Surroundings for FocusSurroundings<'_> {
     }
 
     fn similar(&self) -> &[(NoteId, f64)] {
-        if self.n_vectors() > 0 {
-            return self.nearest_by_vectors();
-        }
-        let by_words = self.nearest_by_words();
-        let n_similar =
-            by_words.partition_point(|(_, similarity)| *similarity >= MIN_WORD_SIMILARITY);
-        &by_words[..n_similar.max(MIN_SIMILAR).min(by_words.len())]
+        self.similar.get_or_init(|| {
+            let nearest = self.nearest_by_text();
+            let entry = self.snapshot.notes.entry(self.focus);
+            if !entry.is_some_and(|entry| is_pointer(entry)) {
+                return nearest.to_vec();
+            }
+            // The text around a pointer is boilerplate, which makes all pointers similar.
+            nearest.iter().filter(|(note, _)| !self.is_stub(*note)).copied().collect()
+        })
     }
 
     fn same_folder(&self) -> &[NoteId] {
@@ -314,6 +329,11 @@ fn is_stub(entry: &NoteEntry) -> bool {
     text.push_str(Span::new(end, u32::MAX).slice(body));
     let words = text.split_whitespace().filter(|word| !word.contains("://"));
     words.map(|word| word.chars().count()).sum::<usize>() < MIN_TEXT
+}
+
+/// Returns true if a note only says where something else is, such as a moved file.
+fn is_pointer(entry: &NoteEntry) -> bool {
+    is_stub(entry) && (!entry.note.links.is_empty() || entry.body.contains("://"))
 }
 
 /// Returns the mean of a note's vectors, scaled to length one; `None` without vectors.

@@ -230,6 +230,24 @@ fn moved_notes_come_after_notes_with_content() {
 }
 
 #[test]
+fn note_that_only_points_elsewhere_is_not_similar_to_others_that_do() {
+    let moved = |name: &str| format!("=== {name}/moved.md\nmoved to https://example.org/{name}\n");
+    let text = "a note that was moved for the reason that its text is long enough to be read by others, of whom there are many, all over the world";
+    let vault = Vault::with_vectors(&format!(
+        "{}{}{}=== d/text.md\n{text}\n",
+        moved("a"),
+        moved("b"),
+        moved("c")
+    ));
+    let similar = |focus: &str| {
+        let found = found(&vault.engine.related(&auto(focus)).unwrap());
+        found.iter().map(|it| it.split(" [").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(similar("a/moved"), ["Similar d/text"]);
+    assert_eq!(similar("d/text").len(), 3, "they are similar to a text, after all");
+}
+
+#[test]
 fn similar_notes_close_the_list() {
     let vault = Vault::with_vectors(
         "=== a/one.md\naaaa bbbb\n=== b/two.md\naaaa bbbc\n=== c/three.md\nzzzz\n=== d/four.md\naaab bbbb\n",
