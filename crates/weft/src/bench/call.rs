@@ -13,8 +13,8 @@ use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
 use weft_proto::noteweft::v1::{
     AssembleRequest, BrokenLinksRequest, Direction, DuplicatesRequest, FacetsRequest,
-    GetNoteRequest, RelatedRequest, SearchMode, SearchRequest, StaleNotesRequest,
-    SuggestedLinksRequest, TreeRequest, Warning,
+    GetNoteRequest, LocateNoteRequest, RelatedRequest, SearchMode, SearchRequest,
+    StaleNotesRequest, SuggestedLinksRequest, TreeRequest, Warning,
 };
 
 use super::consistency::Observation;
@@ -34,6 +34,7 @@ pub(crate) enum Call {
     Related,
     Tree,
     Get,
+    Locate,
     Duplicates,
     SuggestLinks,
     Stale,
@@ -43,13 +44,14 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Search,
         Self::Facets,
         Self::Context,
         Self::Related,
         Self::Tree,
         Self::Get,
+        Self::Locate,
         Self::Duplicates,
         Self::SuggestLinks,
         Self::Stale,
@@ -65,6 +67,7 @@ impl Call {
             Self::Related => "related",
             Self::Tree => "tree",
             Self::Get => "get",
+            Self::Locate => "locate",
             Self::Duplicates => "duplicates",
             Self::SuggestLinks => "suggest-links",
             Self::Stale => "stale",
@@ -278,6 +281,13 @@ impl Caller {
                 let request = GetNoteRequest { name: inputs.note(at), ..GetNoteRequest::default() };
                 let answer = self.notes.get_note(self.with_deadline(request)).await?.into_inner();
                 Ok(CallResult::complete(answer.generation))
+            }
+            Call::Locate => {
+                let request =
+                    LocateNoteRequest { name: inputs.note(at), ..LocateNoteRequest::default() };
+                let answer =
+                    self.notes.locate_note(self.with_deadline(request)).await?.into_inner();
+                Ok(CallResult::of(answer.generation, &answer.warnings))
             }
             Call::Duplicates => {
                 let request = self.with_deadline(DuplicatesRequest::default());

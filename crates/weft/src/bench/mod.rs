@@ -54,7 +54,7 @@ pub(crate) struct BenchArgs {
     /// Queries, one JSON object per line with `id` and `text` [default: titles of notes].
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// Calls to make, with their relative frequencies: search, facets, context, related, tree, get, duplicates, suggest-links, stale, broken. Reranking and the relations of `related` are those of the settings.
+    /// Calls to make, with their relative frequencies: search, facets, context, related, tree, get, locate, duplicates, suggest-links, stale, broken. Reranking and the relations of `related` are those of the settings.
     #[arg(long, value_name = "CALL=N,…", default_value = "search=6,context=1,related=1,tree=1,get=1", value_parser = CallMix::parse)]
     mix: CallMix,
     /// Retrievers of searches.
