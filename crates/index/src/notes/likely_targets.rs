@@ -3,9 +3,8 @@
 use weft_model::id::without_markdown_extension;
 use weft_model::{NoteId, fold, similar_names};
 
-use super::link_names::split_vault;
+use super::NoteTable;
 use super::path_segments::last_segment;
-use super::{NoteTable, VaultId};
 
 /// Least similarity of a name: a link that needs more changes rather means a note that was never written.
 const MIN_SIMILARITY: f64 = 0.85;
@@ -95,7 +94,9 @@ impl<'t> LikelyTargets<'t> {
     /// Compares the last segment of the target with file names, titles and aliases, ignoring case and whether words are separated by spaces, hyphens or underscores.
     #[must_use]
     pub fn find(&self, target: &str) -> Vec<LikelyTarget> {
-        let (vault, target) = self.vault_and_name(target);
+        // Uris of a single vault do not name it.
+        let named = self.table.cross_vault_target(target);
+        let (vault, target) = named.map_or((None, target), |(vault, name)| (Some(vault), name));
         let wanted = comparable(last_segment(without_markdown_extension(target.trim())));
         if wanted.is_empty() || wanted.len() > MAX_NAME_BYTES {
             return Vec::new();
@@ -114,8 +115,9 @@ impl<'t> LikelyTargets<'t> {
             {
                 continue;
             }
-            let is_of = |vault| self.table.summary(name.note).is_some_and(|it| it.vault == vault);
-            if vault.is_some_and(|vault| !is_of(vault)) {
+            let is_elsewhere =
+                |vault| self.table.summary(name.note).is_none_or(|it| it.vault != vault);
+            if vault.is_some_and(is_elsewhere) {
                 continue;
             }
             let same_name = wanted.folded == name.folded;
@@ -132,15 +134,6 @@ impl<'t> LikelyTargets<'t> {
             .sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then_with(|| uri(a).cmp(uri(b))));
         found.truncate(MAX_TARGETS);
         found
-    }
-
-    /// Splits the name of a vault of the table off a uri; uris of a single vault have none.
-    fn vault_and_name<'u>(&self, uri: &'u str) -> (Option<VaultId>, &'u str) {
-        let named = split_vault(uri).and_then(|(vault, name)| {
-            let (id, _) = self.table.vaults().find(|(_, info)| info.name == vault)?;
-            Some((Some(id), name))
-        });
-        named.unwrap_or((None, uri))
     }
 }
 
