@@ -167,6 +167,15 @@ pub fn percent_decoded(text: &str) -> Cow<'_, str> {
     percent_decode_str(text).decode_utf8().unwrap_or(Cow::Borrowed(text))
 }
 
+/// Returns the name of the block of Org mode or Logseq whose first or last line this is: `#+begin_name` or `#+end_name`, by `edge`, in any case.
+#[must_use]
+pub fn org_block_edge<'l>(line: &'l str, edge: &str) -> Option<&'l str> {
+    let rest = line.strip_prefix("#+")?;
+    let (word, _) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (found, name) = word.split_once('_')?;
+    (found.eq_ignore_ascii_case(edge) && !name.is_empty()).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

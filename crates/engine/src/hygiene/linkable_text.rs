@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use weft_model::text::org_block_edge;
+
 /// Openings and closings of spans on one line that are not plain text. A longer opening stands before its beginning.
 const SPANS: &[(&str, &str)] = &[
     ("![[", "]]"),
@@ -21,7 +23,7 @@ const SPANS: &[(&str, &str)] = &[
 pub(super) fn linkable_ranges(body: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut fence: Option<(char, usize)> = None;
-    let mut block_end: Option<String> = None;
+    let mut block: Option<&str> = None;
     let mut in_math = false;
     let mut in_comment = false;
     let mut after_blank = true;
@@ -38,15 +40,15 @@ pub(super) fn linkable_ranges(body: &str) -> Vec<Range<usize>> {
             }
             continue;
         }
-        if let Some(end) = &block_end {
-            if trimmed.eq_ignore_ascii_case(end) {
-                block_end = None;
+        if let Some(name) = block {
+            if org_block_edge(trimmed, "end").is_some_and(|end| end.eq_ignore_ascii_case(name)) {
+                block = None;
             }
             continue;
         }
         let opening = trimmed.trim_start_matches(['-', '*', '+', ' ']);
-        if let Some(name) = block_name(trimmed).or_else(|| block_name(opening)) {
-            block_end = Some(format!("#+END_{name}"));
+        block = org_block_edge(opening, "begin");
+        if block.is_some() {
             continue;
         }
         if let Some(mark) = ['`', '~'].into_iter().find(|mark| run_of(opening, *mark) >= 3) {
@@ -79,14 +81,6 @@ pub(super) fn linkable_ranges(body: &str) -> Vec<Range<usize>> {
         }
     }
     ranges
-}
-
-/// Returns the name of the block that a line of Org mode or Logseq begins: `#+BEGIN_QUERY`.
-fn block_name(line: &str) -> Option<&str> {
-    const BEGIN: &str = "#+BEGIN_";
-    let begin = line.get(..BEGIN.len())?;
-    let name = line[BEGIN.len()..].split_whitespace().next()?;
-    begin.eq_ignore_ascii_case(BEGIN).then_some(name)
 }
 
 fn run_of(text: &str, mark: char) -> usize {

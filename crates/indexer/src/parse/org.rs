@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use weft_model::link::INLINE_TYPE;
-use weft_model::text::{byte_of_char, nfc};
+use weft_model::text::{byte_of_char, nfc, org_block_edge};
 use weft_model::{
     Block, Heading, Link, LinkSource, Note, NoteKind, NotePath, Span, Target, TargetSyntax, Value,
 };
@@ -71,7 +71,7 @@ impl<'t> OrgLines<'t> {
         for (at, line) in lines.iter().enumerate().rev() {
             let is_stop = heading(line).is_some() || is_drawer_end(line);
             stops[at] = if is_stop { at } else { stops[at + 1] };
-            if let Some(name) = block_edge(line.trim(), "end") {
+            if let Some(name) = org_block_edge(line.trim(), "end") {
                 block_ends.entry(name.to_ascii_lowercase()).or_insert(at);
             }
         }
@@ -173,7 +173,7 @@ impl OrgParser {
         let trimmed = line.trim();
         let next = at + 1;
         if let Some((kind, name)) = self.open_block.take() {
-            if block_edge(trimmed, "end").is_some_and(|end| end.eq_ignore_ascii_case(&name)) {
+            if org_block_edge(trimmed, "end").is_some_and(|end| end.eq_ignore_ascii_case(&name)) {
                 if kind == OrgBlock::Code {
                     self.push(at, "```");
                 }
@@ -190,7 +190,7 @@ impl OrgParser {
             self.heading(at, level, text);
             return next;
         }
-        if let Some(name) = block_edge(trimmed, "begin") {
+        if let Some(name) = org_block_edge(trimmed, "begin") {
             if source.has_end(at, name) {
                 self.open_block(at, trimmed, name);
             } else {
@@ -454,14 +454,6 @@ fn split_tags(text: &str) -> (&str, impl Iterator<Item = &str>) {
     let inner = inner.filter(|inner| inner.split(':').all(is_tag));
     let text = if inner.is_some() { before.trim_end() } else { text };
     (text, inner.into_iter().flat_map(|inner| inner.split(':')))
-}
-
-/// Returns the name of the block that `#+begin_name` or `#+end_name` delimits.
-fn block_edge<'l>(line: &'l str, edge: &str) -> Option<&'l str> {
-    let rest = line.strip_prefix("#+")?;
-    let (word, _) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let (found, name) = word.split_once('_')?;
-    (found.eq_ignore_ascii_case(edge) && !name.is_empty()).then_some(name)
 }
 
 /// Returns key and value of `#+key: value`.
