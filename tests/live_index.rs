@@ -319,6 +319,9 @@ async fn client_reads_its_own_writes() -> Result<(), Failure> {
         rewrite_links: true,
         ..MoveNoteRequest::default()
     };
+    let onto = MoveNoteRequest { to: "fern.md".into(), ..request.clone() };
+    let status = notes.move_note(onto).await.expect_err("another note is there");
+    assert_eq!(status.code(), Code::AlreadyExists, "{status}");
     let moved = notes.move_note(request).await?.into_inner();
     assert_eq!((moved.links.len(), moved.links[0].links_rewritten), (1, 1), "{moved:?}");
     assert_eq!(daemon.text(vault.path(), "fern.md")?, "# Fern\nsee [[peat]]\n");

@@ -88,11 +88,6 @@ pub trait VaultHome: Debug + Send + Sync {
         false
     }
 
-    /// Returns true if two paths lead to the same file.
-    fn is_same_file(&self, a: &Path, b: &Path) -> bool {
-        a == b
-    }
-
     /// Returns the log of the home; `None` if its states have no numbers, as those of folders.
     fn log(&self) -> Option<&dyn ChangeLog> {
         None
@@ -201,9 +196,5 @@ impl VaultHome for Folders {
 
     fn is_link(&self, file: &Path) -> bool {
         file.is_symlink()
-    }
-
-    fn is_same_file(&self, a: &Path, b: &Path) -> bool {
-        vault_files::is_same_file(a, b).unwrap_or(false)
     }
 }

@@ -260,8 +260,8 @@ impl Writer {
         if from.path == to.path {
             return Ok(self.scan_outcome(&to, &[], false, Vec::new()));
         }
-        // The two paths may name one file, through a link or in another case.
-        if self.files.home.is_same_file(&from.file, &to.file) {
+        // Another note, or the same file through a link or in another case.
+        if self.read_file(&to.path, &to.file)?.is_some() {
             return Err(WriteError::AlreadyExists { path: to.path.to_string() });
         }
         if rewrite_links && let Some(preview) = self.move_preview(&from, &to.path, &bytes) {

@@ -182,12 +182,20 @@ fn writes_reach_another_home_and_a_move_is_one_transaction() {
     assert!(matches!(refused, Err(WriteError::AlreadyExists { .. })), "{refused:?}");
     assert_eq!(uris(&search(&indexer, "tree", SearchMode::Keyword)), ["new/tree"]);
 
-    let moved = indexer.write(WriteRequest::Move {
-        name: "wood/moss".into(),
-        to: "lichen.md".into(),
-        expected: Precondition::Anything,
-        rewrite_links: true,
-    });
+    let moved_to = |to: &str| {
+        indexer.write(WriteRequest::Move {
+            name: "wood/moss".into(),
+            to: to.into(),
+            expected: Precondition::Anything,
+            rewrite_links: true,
+        })
+    };
+    let taken = moved_to("new/tree.md");
+    assert!(
+        matches!(&taken, Err(WriteError::AlreadyExists { path }) if path == "new/tree.md"),
+        "{taken:?}"
+    );
+    let moved = moved_to("lichen.md");
     let links = moved.expect("moved").links;
     let rewritten =
         |path: &str| RewrittenLinks { path: path.to_owned(), n_rewritten: 1, n_not_rewritten: 0 };
