@@ -200,7 +200,7 @@ impl<'s> TestCluster<'s> {
         }
     }
 
-    /// Writes on one node. Names and paths may not exist; only a killed node may fail otherwise.
+    /// Writes on one node. Names may name no note or several, and paths may be in use; only a killed node may fail otherwise.
     fn write(&mut self, at: usize) {
         let random = &mut self.random;
         let vault = VAULTS[random.below(VAULTS.len())];
@@ -226,6 +226,9 @@ impl<'s> TestCluster<'s> {
                 outcome.generation.is_some_and(|number| number <= self.notes.head().unwrap())
             }
             Err(WriteError::UnknownNote { .. } | WriteError::AlreadyExists { .. }) => true,
+            Err(WriteError::Invalid { field: "name", reason }) => {
+                reason.contains("names several notes")
+            }
             Err(_) => false,
         };
         self.log(format_args!("{line}"));
