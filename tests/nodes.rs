@@ -50,6 +50,7 @@ impl TestCollection {
             deletion_guard: config.settings.deletion_guard,
             removes_any: true,
             holder: "the test".to_owned(),
+            machine: "the test".to_owned(),
         };
         let filled = Self { collection, vault, postgres, options };
         filled.push(folder)?;

@@ -70,7 +70,7 @@ impl Collection {
                  select $1::int, name, $2::bigint from unnest($3::text[]) as name on conflict do nothing";
             let n_new = transaction.execute(insert, &[&id, &(head + 1), &vaults]).await?;
             if n_new > 0 {
-                raise_head(&transaction, id, head + 1, None).await?;
+                raise_head(&transaction, id, head + 1, None, None).await?;
             }
             transaction.commit().await?;
             Ok((id, row.get(2)))
@@ -241,11 +241,13 @@ pub(crate) async fn raise_head(
     collection: i32,
     head: i64,
     batch: Option<&[u8]>,
+    folder: Option<&str>,
 ) -> Result<(), TaskError> {
     let update = "update noteweft.collection set head = $2 where id = $1";
     transaction.execute(update, &[&collection, &head]).await?;
-    let insert = "insert into noteweft.commit (collection, generation, batch) values ($1, $2, $3)";
-    transaction.execute(insert, &[&collection, &head, &batch]).await?;
+    let insert = "insert into noteweft.commit (collection, generation, batch, folder)
+         values ($1, $2, $3, $4)";
+    transaction.execute(insert, &[&collection, &head, &batch, &folder]).await?;
     Ok(())
 }
 

@@ -203,7 +203,7 @@ impl Collection {
                      and epoch <= (select max(epoch) from noteweft.graph
                        where collection = $1 and model = $2)";
                 transaction.execute(delete, &[&self.id, &model]).await?;
-                raise_head(&transaction, self.id, next, None).await?;
+                raise_head(&transaction, self.id, next, None, None).await?;
             }
             transaction.commit().await?;
             Ok(n > 0)
@@ -314,7 +314,7 @@ impl Collection {
             let delete = "delete from noteweft.graph_chunk
                  where collection = $1 and model = $2 and epoch < $3";
             transaction.execute(delete, &[&self.id, &model, &lease.epoch]).await?;
-            raise_head(&transaction, self.id, head + 1, None).await?;
+            raise_head(&transaction, self.id, head + 1, None, None).await?;
             transaction.commit().await?;
             Ok(Ok((head + 1).cast_unsigned()))
         })?

@@ -10,7 +10,7 @@ use crate::{ClusterError, Collection};
 /// A commit that names it fails once another process has taken the lease, even if this process does not know yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Task of the holder, such as `push:notes`.
+    /// Task of the holder, such as `watch:notes`.
     pub role: String,
     /// Number of the holder; each new one gets the next number.
     pub epoch: i64,

@@ -8,7 +8,7 @@ use weft_model::TextHash;
 
 use crate::collection::{bytes_of, check_name, raise_head, stored_hash};
 use crate::error::TaskError;
-use crate::{ClusterError, Collection, CommitError, Lease};
+use crate::{ClusterError, Collection, CommitError, FolderId, Lease};
 
 /// Changes that become visible together.
 #[derive(Clone, Debug, Default)]
@@ -19,13 +19,15 @@ pub struct Commit {
     pub batch: Option<[u8; 16]>,
     /// Lease that must be held.
     pub lease: Option<Lease>,
+    /// Folder that the changes come from; `None` for all other writers.
+    pub folder: Option<FolderId>,
 }
 
 impl Commit {
     /// Creates a commit of some changes.
     #[must_use]
     pub const fn of(changes: Vec<FileChange>) -> Self {
-        Self { changes, batch: None, lease: None }
+        Self { changes, batch: None, lease: None, folder: None }
     }
 }
 
@@ -94,6 +96,16 @@ pub struct LoggedFile {
     pub generation: u64,
 }
 
+/// A state of a file after a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct VaultChange {
+    pub(crate) path: String,
+    /// Hash of its content; `None` if it was removed.
+    pub(crate) hash: Option<TextHash>,
+    /// True if the change came from the folder.
+    pub(crate) is_own: bool,
+}
+
 impl Collection {
     /// Returns the number of the newest commit. All commits up to it are visible.
     pub fn head(&self) -> Result<u64, ClusterError> {
@@ -141,7 +153,7 @@ impl Collection {
         transaction: &Transaction<'_>,
         commit: &Commit,
     ) -> Result<Result<u64, CommitError>, TaskError> {
-        let Commit { changes, batch, lease } = commit;
+        let Commit { changes, batch, lease, folder } = commit;
         // The lock is taken first, so that commits of one collection neither interleave nor deadlock.
         let head = self.lock_head(transaction).await?;
         let batch = batch.as_ref().map(<[u8; 16]>::as_slice);
@@ -189,7 +201,8 @@ impl Collection {
             return Ok(Ok(head.cast_unsigned()));
         }
         rows.insert(transaction, self.id, head + 1).await?;
-        raise_head(transaction, self.id, head + 1, batch).await?;
+        let folder = folder.as_ref().map(FolderId::as_str);
+        raise_head(transaction, self.id, head + 1, batch, folder).await?;
         Ok(Ok((head + 1).cast_unsigned()))
     }
 
@@ -260,6 +273,32 @@ impl Collection {
         })
     }
 
+    /// Returns the states that the commits after `after` and up to `upto` gave files of a vault, by path and then in their order.
+    pub(crate) fn changes_of_vault(
+        &self,
+        vault: &str,
+        folder: &FolderId,
+        (after, upto): (u64, u64),
+    ) -> Result<Vec<VaultChange>, ClusterError> {
+        self.database.run("read the log of a vault", async {
+            let client = self.database.client().await?;
+            let select = "select path, hash, folder is not distinct from $5
+                 from noteweft.version join noteweft.commit using (collection, generation)
+                 where collection = $1 and vault = $2 and generation > $3 and generation <= $4
+                   and commit.generation > $3 and commit.generation <= $4
+                 order by path, generation";
+            let select = client.prepare_cached(select).await?;
+            let numbers = [after, upto].map(u64::cast_signed);
+            let columns: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+                [&self.id, &vault, &numbers[0], &numbers[1], &folder.as_str()];
+            let change = |row: &tokio_postgres::Row| {
+                let hash = row.get::<_, Option<&[u8]>>(1).map(stored_hash).transpose()?;
+                Ok(VaultChange { path: row.get(0), hash, is_own: row.get(2) })
+            };
+            client.query(&select, &columns).await?.iter().map(change).collect()
+        })
+    }
+
     /// Returns the files of a vault at a number of the log, ordered by path: all of them, or those at the given paths.
     pub fn files(
         &self,
@@ -308,6 +347,12 @@ impl Collection {
             let row = client.query_opt(&select, &[&self.id, &vault, &path, &at]).await?;
             Ok(row.map(|row| row.get(0)))
         })
+    }
+
+    /// Returns the error of a file whose text the database does not have.
+    pub(crate) fn missing_text(&self, path: &str) -> ClusterError {
+        let place = self.database.place().to_owned();
+        ClusterError::Damaged { place, reason: format!("the text of `{path}` is missing") }
     }
 
     /// Returns texts by their hashes, without order.

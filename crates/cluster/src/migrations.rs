@@ -6,11 +6,12 @@ use crate::error::TaskError;
 use crate::roles::{grant_rights, lock_tables};
 
 /// The migrations with the version that each leads to.
-const MIGRATIONS: [(i32, &str); 4] = [
+const MIGRATIONS: [(i32, &str); 5] = [
     (1, include_str!("../migrations/1.sql")),
     (2, include_str!("../migrations/2.sql")),
     (3, include_str!("../migrations/3.sql")),
     (4, include_str!("../migrations/4.sql")),
+    (5, include_str!("../migrations/5.sql")),
 ];
 
 /// Version of the schema of this release.

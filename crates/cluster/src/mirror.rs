@@ -9,8 +9,8 @@ use weft_indexer::{DeletionDecision, DeletionGuardOptions, FollowedFolder, Missi
 use weft_model::{NotePath, TextHash};
 
 use crate::{
-    ClusterError, Collection, Commit, CommitError, Expected, FileChange, Lease, NewContent,
-    TransferError,
+    ClusterError, Collection, Commit, CommitError, Expected, FileChange, FolderId, Lease,
+    NewContent, TransferError,
 };
 
 /// Limits of one commit of a push: a follower holds the changes of a commit in memory.
@@ -21,7 +21,7 @@ const MAX_BYTES: usize = 16 << 20;
 pub(crate) const LEASE_SECONDS: u32 = 60;
 
 /// Interval at which a push renews its lease.
-pub(crate) const RENEW: Duration = Duration::from_secs(15);
+const RENEW: Duration = Duration::from_secs(15);
 
 /// Options of a push.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct PushOptions {
     pub removes_any: bool,
     /// Name of the process that holds the lease meanwhile.
     pub holder: String,
+    /// Name of this machine, the same in each push. With the path of the folder, it tells the folder from copies of it.
+    pub machine: String,
 }
 
 /// Result of a push, or of one pass while the folder is watched.
@@ -71,15 +73,19 @@ impl Guard {
 
 /// A vault that is made equal to a folder, by the holder of its lease.
 pub(crate) struct Mirror<'c> {
-    collection: &'c Collection,
-    vault: &'c str,
-    options: &'c PushOptions,
+    pub(crate) collection: &'c Collection,
+    pub(crate) vault: &'c str,
+    pub(crate) options: &'c PushOptions,
     lease: Lease,
     renewed: Instant,
     /// Number of the last commit; that of the listing before the first one.
     generation: u64,
-    /// Number up to which no other writer changed the vault.
-    checked: u64,
+    /// Identity of the folder.
+    pub(crate) folder_id: FolderId,
+    /// Number of the log up to which the folder has the changes of other writers, or is behind with them; `None` if no common state is known.
+    pub(crate) seen: Option<u64>,
+    /// Notes whose newest state the folder cannot have; `stored` keeps the state before.
+    pub(crate) behind: BTreeSet<String>,
     /// Notes of the vault: the hash of each, and the metadata of its file when it was read.
     pub(crate) stored: BTreeMap<String, FileMetadata>,
     /// Notes that the mass-deletion guard keeps although their files are missing.
@@ -90,28 +96,67 @@ pub(crate) struct Mirror<'c> {
 type MirroredChange = (FileChange, FileMetadata);
 
 impl<'c> Mirror<'c> {
-    /// Lists the vault as it is now.
+    /// Lists the vault as it is now: the folder replaces what other writers changed.
     pub(crate) fn new(
         collection: &'c Collection,
         vault: &'c str,
         options: &'c PushOptions,
-        lease: Lease,
+        (lease, folder_id): (Lease, FolderId),
     ) -> Result<Self, ClusterError> {
-        let generation = collection.head()?;
-        let stored = collection.files(vault, generation, None)?;
-        let unread = |hash| FileMetadata { hash, ..FileMetadata::default() };
-        let stored = stored.into_iter().map(|file| (file.path, unread(file.hash))).collect();
-        Ok(Self {
+        let head = collection.head()?;
+        let mut mirror = Self::without_base(collection, vault, options, (lease, folder_id));
+        mirror.list(head)?;
+        Ok(mirror)
+    }
+
+    /// Lists the vault as the folder had it when its last mirror ended, so that [`receive`](Self::receive) brings into the folder what other writers changed since.
+    ///
+    /// If the log does not have that state any more, both sides are merged without it. A folder that was neither pushed nor pulled replaces the vault as it is now.
+    pub(crate) fn resume(
+        collection: &'c Collection,
+        vault: &'c str,
+        options: &'c PushOptions,
+        (lease, folder_id): (Lease, FolderId),
+    ) -> Result<Self, ClusterError> {
+        let Some(seen) = collection.seen(vault, &folder_id)? else {
+            return Self::new(collection, vault, options, (lease, folder_id));
+        };
+        let mut mirror = Self::without_base(collection, vault, options, (lease, folder_id));
+        mirror.list(seen)?;
+        // The floor is read last, since it may rise meanwhile.
+        if collection.floor()? > seen {
+            (mirror.seen, mirror.stored) = (None, BTreeMap::new());
+        }
+        Ok(mirror)
+    }
+
+    fn without_base(
+        collection: &'c Collection,
+        vault: &'c str,
+        options: &'c PushOptions,
+        (lease, folder_id): (Lease, FolderId),
+    ) -> Self {
+        Self {
             collection,
             vault,
             options,
             lease,
             renewed: Instant::now(),
-            generation,
-            checked: generation,
-            stored,
+            generation: 0,
+            folder_id,
+            seen: None,
+            behind: BTreeSet::new(),
+            stored: BTreeMap::new(),
             kept: BTreeSet::new(),
-        })
+        }
+    }
+
+    fn list(&mut self, generation: u64) -> Result<(), ClusterError> {
+        let stored = self.collection.files(self.vault, generation, None)?;
+        let unread = |hash| FileMetadata { hash, ..FileMetadata::default() };
+        self.stored = stored.into_iter().map(|file| (file.path, unread(file.hash))).collect();
+        (self.generation, self.seen) = (generation, Some(generation));
+        Ok(())
     }
 
     /// Extends the lease; fails if another process took it.
@@ -119,31 +164,23 @@ impl<'c> Mirror<'c> {
         if !self.collection.renew_lease(&self.lease, LEASE_SECONDS)? {
             return Err(CommitError::Fenced { role: self.lease.role.clone() }.into());
         }
+        self.mark_seen()?;
         self.renewed = Instant::now();
         Ok(())
     }
 
-    pub(crate) fn renew_if_due(&mut self) -> Result<(), TransferError> {
-        if self.renewed.elapsed() >= RENEW { self.renew() } else { Ok(()) }
+    /// Stores up to which number the folder has the changes of other writers, unless it is behind with some.
+    pub(crate) fn mark_seen(&self) -> Result<(), ClusterError> {
+        match self.seen {
+            Some(seen) if self.behind.is_empty() => {
+                self.collection.mark_seen(self.vault, &self.folder_id, seen)
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
-    /// Fails with a conflict if another writer changed the vault.
-    fn require_own(&mut self) -> Result<(), TransferError> {
-        let head = self.collection.head()?;
-        let mut changes = self.collection.changes(self.checked, head)?;
-        let paths = changes.remove(self.vault).unwrap_or_default();
-        let files = self.collection.files(self.vault, head, Some(&paths))?;
-        let hashes: BTreeMap<&str, TextHash> =
-            files.iter().map(|file| (&*file.path, file.hash)).collect();
-        for path in &paths {
-            let actual = hashes.get(&**path).copied();
-            if actual != self.stored.get(path).map(|known| known.hash) {
-                let (vault, path) = (self.vault.to_owned(), path.clone());
-                return Err(CommitError::Conflict { vault, path, actual }.into());
-            }
-        }
-        self.checked = head;
-        Ok(())
+    pub(crate) fn renew_if_due(&mut self) -> Result<(), TransferError> {
+        if self.renewed.elapsed() >= RENEW { self.renew() } else { Ok(()) }
     }
 
     /// Makes the notes in `area` equal to those of the folder.
@@ -154,9 +191,6 @@ impl<'c> Mirror<'c> {
         guard: Guard,
     ) -> Result<PushReport, TransferError> {
         let (area, scanned) = folder.scan(area)?;
-        if area.is_whole() {
-            self.require_own()?;
-        }
         let mut report = PushReport::default();
         let n_notes = self.stored.len();
         let mut missing = self.missing(&area, &scanned, &mut report);
@@ -277,7 +311,8 @@ impl<'c> Mirror<'c> {
 
     fn commit(&mut self, changes: Vec<MirroredChange>) -> Result<(), TransferError> {
         let (changes, facts): (Vec<FileChange>, Vec<FileMetadata>) = changes.into_iter().unzip();
-        let commit = Commit { lease: Some(self.lease.clone()), ..Commit::of(changes) };
+        let (lease, folder) = (Some(self.lease.clone()), Some(self.folder_id.clone()));
+        let commit = Commit { lease, folder, ..Commit::of(changes) };
         self.generation = self.collection.commit(&commit)?;
         for (FileChange { path, content, .. }, facts) in commit.changes.into_iter().zip(facts) {
             match content {

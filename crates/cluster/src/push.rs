@@ -7,11 +7,15 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 use weft_indexer::scan::{ScanArea, ScanError};
 use weft_indexer::{FollowedFolder, WatchOptions};
 
-use crate::mirror::{Guard, LEASE_SECONDS, Mirror, PushOptions, PushReport, RENEW};
-use crate::{ClusterError, Collection, CommitError, Lease, TransferError};
+use crate::mirror::{Guard, LEASE_SECONDS, Mirror, PushOptions, PushReport};
+use crate::received_changes::ReceivedReport;
+use crate::{ClusterError, Collection, CommitError, FolderId, Lease, TransferError};
 
 /// Pause before a failed pass, or the attempt to take the lease, is repeated.
 const RETRY: Duration = Duration::from_secs(5);
+
+/// Interval at which a push asks for changes of other writers.
+const POLL: Duration = Duration::from_millis(500);
 
 /// An event while a folder is watched.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub enum PushEvent {
     },
     /// The vault has the notes of the folder. Reported for the first time, and after each change.
     Pushed(PushReport),
+    /// The folder has what other writers changed in the vault.
+    Received(ReceivedReport),
     /// The mass-deletion guard keeps notes of missing files, or no longer does.
     Kept {
         /// Number of these notes; 0 if no file is missing any more.
@@ -41,18 +47,21 @@ impl Collection {
     /// A note that another writer changes meanwhile is not overwritten: the push ends with a conflict.
     pub fn push(
         &self,
-        folder: &Path,
+        path: &Path,
         vault: &str,
         options: &PushOptions,
     ) -> Result<PushReport, TransferError> {
         let watch = WatchOptions { enabled: false, ..WatchOptions::default() };
-        let mut folder = FollowedFolder::new(folder, watch, options.scan.clone());
+        let mut folder = FollowedFolder::new(path, watch, options.scan.clone());
         let lease = self.take_lease(&role(vault), &options.holder, LEASE_SECONDS)?;
         let lease =
             lease.map_err(|holder| TransferError::Busy { vault: vault.to_owned(), holder })?;
-        let mirror = Mirror::new(self, vault, options, lease.clone());
+        let id = FolderId::new(&options.machine, path);
+        let mirror = Mirror::new(self, vault, options, (lease.clone(), id));
         let outcome = mirror.map_err(TransferError::from).and_then(|mut mirror| {
-            mirror.pass(&mut folder, ScanArea::WHOLE, Guard::refusing(options))
+            let report = mirror.pass(&mut folder, ScanArea::WHOLE, Guard::refusing(options))?;
+            mirror.mark_seen()?;
+            Ok(report)
         });
         let released = self.release_lease(&lease);
         let report = outcome?;
@@ -60,11 +69,13 @@ impl Collection {
         Ok(report)
     }
 
-    /// Keeps a vault equal to the notes of a folder until the sender of `stopped` is dropped, and passes what happens to `report`.
+    /// Keeps a vault and the notes of a folder equal until the sender of `stopped` is dropped, and passes what happens to `report`.
     ///
-    /// Changes are detected as the daemon detects those of its vaults. Only one process pushes a vault at a time, and a second one waits.
+    /// Changes of the folder are detected as the daemon detects those of its vaults. Only one process pushes a vault at a time, and a second one waits.
     /// After a failure, such as the loss of the database, the whole folder is compared again, so no change is lost.
-    /// A note that another writer changed is replaced by the folder's after a conflict is reported: at the next change of the note, or with the next scan of all files.
+    ///
+    /// The first push of a folder makes the vault equal to it. From then on, and after a pull into the folder, it receives what other writers change in the vault, also while no process pushed it.
+    /// Of a note that both sides changed, the folder's text stays, and the other one becomes a note beside it; a change wins over a removal.
     ///
     /// Fails if a repetition would fail as well: the folder is missing at the start, a setting is invalid, or the collection was erased.
     pub fn push_watched(
@@ -77,12 +88,14 @@ impl Collection {
     ) -> Result<(), TransferError> {
         let read = |source| ScanError::Read { path: folder.to_owned(), source };
         std::fs::read_dir(folder).map_err(read)?;
+        let id = FolderId::new(&options.machine, folder);
         let folder = FollowedFolder::new(folder, watch.clone(), options.scan.clone());
         let mut watched = WatchedPush {
             collection: self,
             vault,
             options,
             folder,
+            id,
             lease: None,
             mirror: None,
             confirms: options.removes_any,
@@ -111,6 +124,7 @@ struct WatchedPush<'c, F> {
     vault: &'c str,
     options: &'c PushOptions,
     folder: FollowedFolder,
+    id: FolderId,
     lease: Option<Lease>,
     /// `None` until the vault is listed, and after a failure, when its state is not known.
     mirror: Option<Mirror<'c>>,
@@ -128,6 +142,15 @@ impl<F: FnMut(PushEvent)> WatchedPush<'_, F> {
                 Ok(None) => continue,
                 Ok(Some(holder)) => PushEvent::Waiting { holder },
                 Err(error) if is_lasting(&error) => return Err(error),
+                Err(TransferError::Commit(CommitError::Conflict { .. })) => {
+                    // Another writer was faster; its change is received first.
+                    if self.mirror.as_ref().is_some_and(|mirror| !mirror.behind.is_empty()) {
+                        self.mirror = None;
+                    }
+                    self.folder.scan_now();
+                    let _ = stopped.recv_timeout(POLL);
+                    continue;
+                }
                 Err(error) => {
                     if matches!(error, TransferError::Commit(CommitError::Fenced { .. })) {
                         self.lease = None;
@@ -162,20 +185,29 @@ impl<F: FnMut(PushEvent)> WatchedPush<'_, F> {
         let mirror = match &mut self.mirror {
             Some(mirror) => mirror,
             None => {
-                let mut mirror = Mirror::new(collection, vault, options, lease)?;
+                let place = (lease, self.id.clone());
+                let mut mirror = Mirror::resume(collection, vault, options, place)?;
                 mirror.renew()?;
                 self.folder.scan_now();
                 self.mirror.insert(mirror)
             }
         };
-        let area = self.folder.wait(stopped, RENEW);
+        let area = self.folder.wait(stopped, POLL);
         mirror.renew_if_due()?;
+        let removes_any = self.confirms;
+        let guard = Guard { options: options.deletion_guard, removes_any, refuses: false };
+        let Some(received) = mirror.receive(&self.folder, guard)? else {
+            self.mirror = None;
+            return Ok(None);
+        };
+        if !received.is_empty() {
+            self.last_problem = None;
+            (self.report)(PushEvent::Received(received));
+        }
         if area.is_nothing() {
             return Ok(None);
         }
         let n_before = mirror.kept.len();
-        let removes_any = self.confirms;
-        let guard = Guard { options: options.deletion_guard, removes_any, refuses: false };
         let pushed = mirror.pass(&mut self.folder, area, guard)?;
         (self.confirms, self.last_problem) = (false, None);
         let (n_missing, n_notes) = (mirror.kept.len(), mirror.stored.len());
@@ -201,6 +233,7 @@ const fn is_lasting(error: &TransferError) -> bool {
         | TransferError::Busy { .. }
         | TransferError::CheckpointBusy { .. }
         | TransferError::ManyMissing { .. }
+        | TransferError::EmptyFolder { .. }
         | TransferError::UnknownVault { .. }
         | TransferError::NotEmpty { .. }
         | TransferError::NotAnExport { .. }

@@ -6,7 +6,7 @@ use crate::ClusterError;
 use crate::error::TaskError;
 
 /// Rights that nodes need, by table. Row security limits them to the rows of their collections.
-const RIGHTS: [(&str, &str); 13] = [
+const RIGHTS: [(&str, &str); 14] = [
     ("access", "select"),
     ("blob", "select, insert, delete"),
     (
@@ -14,6 +14,7 @@ const RIGHTS: [(&str, &str); 13] = [
         "select, update (settings, head, floor, swept, versions_removed, vectors_removed)",
     ),
     ("commit", "select, insert, delete"),
+    ("folder", "select, insert, update"),
     ("graph", "select, insert"),
     ("graph_chunk", "select, insert, update, delete"),
     ("job", "select, insert, update, delete"),

@@ -73,7 +73,7 @@ impl Collection {
             let delete = transaction.prepare_cached(delete).await?;
             transaction.execute(&delete, &[&self.id, &model, &texts]).await?;
             let head = if n_new > 0 {
-                raise_head(&transaction, self.id, head + 1, None).await?;
+                raise_head(&transaction, self.id, head + 1, None, None).await?;
                 head + 1
             } else {
                 head

@@ -8,7 +8,7 @@ use weft_index::StoreError;
 use weft_indexer::scan::{self, ScanError};
 use weft_model::{NoteKind, TextHash};
 
-use crate::{ClusterError, Collection, CommitError};
+use crate::{ClusterError, Collection, CommitError, FolderId};
 
 /// Number of texts that a pull reads at a time.
 const TEXTS_AT_ONCE: usize = 200;
@@ -53,6 +53,16 @@ pub enum TransferError {
         vault: String,
         /// Number of notes that would be removed.
         n_missing: usize,
+        /// Number of notes in the vault.
+        n_notes: usize,
+    },
+    /// A folder without any of its notes would receive changes of other writers.
+    #[error(
+        "the folder has none of the {n_notes} notes of the vault `{vault}`; mount its disk again, or push with --watch --delete-missing if they were deleted on purpose"
+    )]
+    EmptyFolder {
+        /// Name of the vault.
+        vault: String,
         /// Number of notes in the vault.
         n_notes: usize,
     },
@@ -112,15 +122,24 @@ pub enum TransferError {
 }
 
 impl Collection {
-    /// Writes the notes of a vault at the newest number of the log into a new or empty folder.
-    pub fn pull(&self, vault: &str, folder: &Path) -> Result<PullReport, TransferError> {
+    /// Writes the notes of a vault at the newest number of the log into a new or empty folder on the machine that `machine` names.
+    ///
+    /// A push that watches the folder later receives what other writers changed since.
+    pub fn pull(
+        &self,
+        vault: &str,
+        folder: &Path,
+        machine: &str,
+    ) -> Result<PullReport, TransferError> {
         let generation = self.head()?;
         let known = self.vaults(generation)?;
         if !known.iter().any(|name| name == vault) {
             return Err(TransferError::UnknownVault { vault: vault.to_owned(), known });
         }
         create_empty(folder)?;
-        self.write_vault(vault, generation, folder)
+        let report = self.write_vault(vault, generation, folder)?;
+        self.mark_seen(vault, &FolderId::new(machine, folder), generation)?;
+        Ok(report)
     }
 
     /// Writes the notes of a vault at a number of the log into an empty folder.
@@ -141,9 +160,7 @@ impl Collection {
                 let path = scan::path_of_kind(&file.path, kind)
                     .map_err(|reason| TransferError::Path { reason })?;
                 let Some(bytes) = texts.get(&file.hash) else {
-                    let reason = format!("the text of `{path}` is missing");
-                    let place = self.database.place().to_owned();
-                    return Err(ClusterError::Damaged { place, reason }.into());
+                    return Err(self.missing_text(path.as_str()).into());
                 };
                 let target = folder.join(path.as_str());
                 if let Some(parent) = target.parent() {

@@ -1,6 +1,7 @@
 //! A folder that is followed without an index: which of its files are due for a scan, by the schedule of a vault.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,10 +9,13 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, after, select, unbounded};
 use weft_index::Disk;
 use weft_index::notes::{FileMetadata, VaultId};
+use weft_model::NotePath;
 
 use crate::file_watcher::{Touched, WatchOptions};
-use crate::scan::{ScanArea, ScanError, ScanOptions, ScanResult, ScannedFile};
-use crate::vault_files::VaultFiles;
+use crate::scan::{
+    PathProblem, ScanArea, ScanError, ScanOptions, ScanResult, ScannedFile, WritablePath,
+};
+use crate::vault_files::{VaultFiles, is_same_file};
 use crate::vault_home::{Folders, VaultHome as _};
 use crate::writer::{WatchedVault, wall_clock_ns};
 use crate::{VaultSettings, hash_of};
@@ -23,6 +27,7 @@ use crate::{VaultSettings, hash_of};
 pub struct FollowedFolder {
     vault: WatchedVault,
     home: Folders,
+    files: Arc<VaultFiles>,
     watch: WatchOptions,
     scan: ScanOptions,
     events: Sender<Touched>,
@@ -38,11 +43,12 @@ impl FollowedFolder {
     #[must_use]
     pub fn new(root: &Path, watch: WatchOptions, scan: ScanOptions) -> Self {
         let settings = VaultSettings { name: String::new(), root: root.to_owned() };
-        let files = VaultFiles::new(Disk::default(), root);
+        let files = Arc::new(VaultFiles::new(Disk::default(), root));
         let (events, touched) = unbounded();
         let mut folder = Self {
             vault: WatchedVault::new(VaultId(0), settings, false),
-            home: Folders::new(Arc::new(files)),
+            home: Folders::new(Arc::clone(&files)),
+            files,
             watch,
             scan,
             events,
@@ -95,6 +101,7 @@ impl FollowedFolder {
         let area = if self.relocate() { ScanArea::WHOLE } else { area };
         let (area, scanned) = self.vault.list(&self.home, &self.scan, &self.watch, area);
         let scanned = scanned?;
+        self.files.remove_stale_temp_files(&scanned.leftover_temp_files);
         if area.is_whole() {
             let failed = scanned.skipped.iter().filter(|it| it.failed && it.path.ends_with('/'));
             let unreadable = failed.map(|it| it.path.clone()).collect();
@@ -113,6 +120,44 @@ impl FollowedFolder {
         let bytes = self.home.read(&self.vault.root, &file.file, self.scan.max_file_bytes)?;
         let facts = FileMetadata { hash: hash_of(&bytes), read_ns, ..file.facts };
         Ok((bytes, facts))
+    }
+
+    /// Returns the place of a note's file, which may not exist; the inner error states why no note can be written there.
+    pub fn place(&self, path: &NotePath) -> Result<Result<WritablePath, PathProblem>, ScanError> {
+        self.home.writable(&self.vault.root, &self.scan, path)
+    }
+
+    /// Returns true if the folder itself can be read, whatever is in it.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        std::fs::read_dir(&self.vault.root).is_ok()
+    }
+
+    /// Returns the content of the file at a place; `None` if it does not exist.
+    pub fn content(&self, place: &WritablePath) -> io::Result<Option<Vec<u8>>> {
+        self.home.content(&place.real)
+    }
+
+    /// Returns true if both places are one file, as where names differ in case alone.
+    #[must_use]
+    pub fn is_same_file(&self, a: &WritablePath, b: &WritablePath) -> bool {
+        is_same_file(&a.named, &b.named).unwrap_or(false)
+    }
+
+    /// Replaces the content of an existing file, unless it differs from `old` meanwhile; returns whether it did. If this is interrupted, the file has either content.
+    pub fn replace(&self, place: &WritablePath, old: &[u8], bytes: &[u8]) -> io::Result<bool> {
+        let is_unchanged = || Ok(self.content(place)?.as_deref() == Some(old));
+        self.files.replace_if(&place.real, bytes, is_unchanged)
+    }
+
+    /// Creates a file, and the folders above it; fails with `AlreadyExists` if it exists.
+    pub fn create(&self, place: &WritablePath, bytes: &[u8]) -> io::Result<()> {
+        self.files.create(&place.real, bytes)
+    }
+
+    /// Removes a file. For a symbolic link, the file behind it stays.
+    pub fn remove(&self, place: &WritablePath) -> io::Result<()> {
+        self.files.remove(&place.named)
     }
 
     /// Updates the location of the folder; returns true if it is another one than before, which is watched then.

@@ -108,13 +108,27 @@ impl VaultFiles {
     ///
     /// If this is interrupted, the file has either its old content or all of `bytes`.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.replace_if(path, bytes, || Ok(true)).map(drop)
+    }
+
+    /// Replaces the content of a file if `is_unchanged` says so just before that; returns whether it did.
+    pub(crate) fn replace_if(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        is_unchanged: impl FnOnce() -> io::Result<bool>,
+    ) -> io::Result<bool> {
         let place = FilePlace::of(path)?;
         let temp = self.write_temp(&place.folder, bytes)?;
+        if !is_unchanged()? {
+            return Ok(false);
+        }
         if let Ok(old) = place.folder.open_file(place.name).and_then(|file| file.metadata()) {
             temp.file.set_permissions(old.permissions())?;
         }
         self.disk.rename_in(temp.name(), place.name())?;
-        self.disk.sync_pinned(&place.folder)
+        self.disk.sync_pinned(&place.folder)?;
+        Ok(true)
     }
 
     /// Creates a file, and the folders above it. Fails with `AlreadyExists` if `path` exists; on failure nothing created remains.

@@ -8,8 +8,9 @@ use crossbeam_channel::{Receiver, bounded};
 use serde::Serialize;
 use tokio::runtime::Handle;
 use weft_cluster::{
-    CheckpointWriter, ClusterError, Collection, CommitError, Database, Dsn, ExportReport,
-    ImportReport, NodeStatus, PullReport, PushEvent, PushOptions, PushReport, TransferError,
+    CheckpointWriter, ClusterError, Collection, Database, Dsn, ExportReport, FolderConflict,
+    ImportReport, NodeStatus, PullReport, PushEvent, PushOptions, PushReport, ReceivedReport,
+    TransferError,
 };
 use weft_daemon::BackupSummary;
 use weft_daemon::config::Config;
@@ -142,7 +143,7 @@ pub(crate) struct PushArgs {
     /// Remove notes that are not in the folder, however many; with --watch, those that are missing at the start.
     #[arg(long)]
     delete_missing: bool,
-    /// Stay, and send changes of the folder as they happen, until Ctrl-C or SIGTERM.
+    /// Stay until Ctrl-C or SIGTERM, send changes of the folder as they happen, and write into it what nodes change in the vault.
     #[arg(long)]
     watch: bool,
 }
@@ -241,6 +242,39 @@ impl PushSummary {
             removed: n_removed,
             unchanged: n_unchanged,
             unreadable,
+        }
+    }
+}
+
+/// Changes of other writers that a folder received.
+#[derive(Serialize)]
+pub(crate) struct ReceivedSummary {
+    pub(crate) vault: String,
+    pub(crate) generation: u64,
+    pub(crate) received: usize,
+    pub(crate) removed_files: usize,
+    pub(crate) conflicts: Vec<ConflictSummary>,
+    pub(crate) refused: Vec<String>,
+}
+
+/// A note that the folder and another writer changed.
+#[derive(Serialize)]
+pub(crate) struct ConflictSummary {
+    pub(crate) path: String,
+    pub(crate) copy: String,
+}
+
+impl ReceivedSummary {
+    fn new(vault: String, report: ReceivedReport) -> Self {
+        let ReceivedReport { generation, n_written, n_removed, conflicts, refused } = report;
+        let conflict = |FolderConflict { path, copy }| ConflictSummary { path, copy };
+        Self {
+            vault,
+            generation,
+            received: n_written,
+            removed_files: n_removed,
+            conflicts: conflicts.into_iter().map(conflict).collect(),
+            refused,
         }
     }
 }
@@ -446,10 +480,22 @@ fn watch_folder(
             for line in &report.unreadable {
                 aside(&print::warning(line));
             }
-            let summary = PushSummary::new(vault.clone(), report);
-            let text = render(global.format, &summary, print::pushed);
-            // A closed standard output must not end the push.
-            drop(text.and_then(|text| write_as(global.format, &text)));
+            print_event(global, &PushSummary::new(vault.clone(), report), print::pushed);
+        }
+        PushEvent::Received(report) => {
+            let summary = ReceivedSummary::new(vault.clone(), report);
+            for conflict in &summary.conflicts {
+                aside(&print::warning(&format!(
+                    "`{}` was changed in the folder and by another writer; the folder keeps its text, and the other one is in `{}`",
+                    conflict.path, conflict.copy
+                )));
+            }
+            for reason in &summary.refused {
+                aside(&print::warning(&format!(
+                    "the folder cannot have a change of another writer, which stays in the vault: {reason}"
+                )));
+            }
+            print_event(global, &summary, print::received);
         }
         PushEvent::Waiting { holder } => {
             aside(&print::warning(&format!(
@@ -463,12 +509,7 @@ fn watch_folder(
         }
         PushEvent::Kept { n_missing, n_notes } => {
             aside(&print::warning(&format!(
-                "the mass-deletion guard keeps the notes of missing files until the deletion is confirmed: {n_missing} of {n_notes} notes of the vault `{vault}`; to confirm it, stop this command and push with --delete-missing"
-            )));
-        }
-        PushEvent::Failed(TransferError::Commit(CommitError::Conflict { vault, path, .. })) => {
-            aside(&print::warning(&format!(
-                "`{path}` in `{vault}` was changed by another writer; the folder's state replaces it"
+                "the mass-deletion guard keeps the notes of missing files until the deletion is confirmed: {n_missing} of {n_notes} notes of the vault `{vault}`; to confirm it, stop this command and start it again with --delete-missing"
             )));
         }
         PushEvent::Failed(error) => {
@@ -479,13 +520,26 @@ fn watch_folder(
     Ok(String::new())
 }
 
+/// Writes an event of a push that watches its folder. A closed standard output does not end the push.
+fn print_event<S: Serialize>(global: &Global, summary: &S, human: impl FnOnce(&S) -> String) {
+    let text = render(global.format, summary, human);
+    drop(text.and_then(|text| write_as(global.format, &text)));
+}
+
 fn push_options(config: &Config, removes_any: bool, command: &str) -> PushOptions {
     PushOptions {
         scan: config.settings.scan.clone(),
         deletion_guard: config.settings.deletion_guard,
         removes_any,
         holder: holder(command),
+        machine: machine(),
     }
+}
+
+/// Returns a name of this machine that stays the same and that no other one has, as far as the system has one.
+fn machine() -> String {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    ["/etc/machine-id", "/proc/sys/kernel/hostname"].map(read).concat()
 }
 
 /// Returns the name of this process for those who wait for its lease.
@@ -542,7 +596,8 @@ fn pull_folder(args: PullArgs, global: &Global) -> Result<String, Failure> {
         None if vaults.len() == 1 => vaults.remove(0),
         name => vault_name(name, &folder)?,
     };
-    let PullReport { generation, n_notes, n_bytes } = collection.pull(&vault, &folder)?;
+    let PullReport { generation, n_notes, n_bytes } =
+        collection.pull(&vault, &folder, &machine())?;
     let summary = PullSummary { vault, folder, generation, notes: n_notes, bytes: n_bytes };
     render(global.format, &summary, print::pulled)
 }
@@ -640,6 +695,7 @@ impl From<TransferError> for Failure {
             | TransferError::NotAnExport { .. }
             | TransferError::NotAStore { .. }
             | TransferError::ManyMissing { .. }
+            | TransferError::EmptyFolder { .. }
             | TransferError::UnknownVault { .. }
             | TransferError::NotEmpty { .. } => Self::usage(message),
             TransferError::Busy { .. }

@@ -32,7 +32,9 @@ fn two_tenants() -> Option<Postgres> {
             "insert into noteweft.graph
              select id, 'a', 1, 1, 0, 0, 0, null, 1 from noteweft.collection where name = '{name}';
              insert into noteweft.graph_chunk
-             select id, 'a', 1, 0, 'a' from noteweft.collection where name = '{name}'"
+             select id, 'a', 1, 0, 'a' from noteweft.collection where name = '{name}';
+             insert into noteweft.folder
+             select id, 'notes', 'a', 1 from noteweft.collection where name = '{name}'"
         );
         server.query_as(&role, &graph).unwrap();
         let (address, version) = ("127.0.0.1:7700".to_owned(), "0.1.0".to_owned());
@@ -113,6 +115,7 @@ fn role_reaches_no_row_of_another_collection() {
     for statement in [
         "update noteweft.collection set head = 99, settings = 'changed'",
         "update noteweft.job set holder = 'changed'",
+        "update noteweft.folder set seen = 99",
         "update noteweft.lease set epoch = 99, holder = 'changed'",
         "update noteweft.node set address = 'changed'",
         "delete from noteweft.job",

@@ -10,12 +10,16 @@ use weft_indexer::scan::ScanOptions;
 
 use crate::collection;
 
+/// Name of the machine of all folders.
+pub(crate) const MACHINE: &str = "test";
+
 pub(crate) fn options() -> PushOptions {
     PushOptions {
         scan: ScanOptions::default(),
         deletion_guard: DeletionGuardOptions { max_share: 0.5, min_notes: 3 },
         removes_any: false,
         holder: "test".to_owned(),
+        machine: MACHINE.to_owned(),
     }
 }
 
@@ -56,16 +60,17 @@ fn pushed_folder_is_pulled_unchanged() {
     assert_eq!((renamed.n_put, renamed.n_moved, renamed.n_removed), (0, 1, 0));
     assert_eq!(renamed.generation, pushed.generation + 1, "one commit");
 
-    let pulled = notes.pull("green", &target).unwrap();
+    let pulled = notes.pull("green", &target, MACHINE).unwrap();
     assert_eq!((pulled.n_notes, pulled.generation), (1201, renamed.generation));
     assert_eq!(files(&target), files(&source));
     assert_eq!(
         fs::metadata(target.join("wood/7.md")).unwrap().modified().unwrap(),
         fs::metadata(source.join("wood/7.md")).unwrap().modified().unwrap()
     );
-    let refused = notes.pull("green", &target);
+    let refused = notes.pull("green", &target, MACHINE);
     assert!(matches!(refused, Err(TransferError::NotEmpty { .. })), "{refused:?}");
-    let unknown = notes.pull("brown", &folder.path().join("other")).unwrap_err().to_string();
+    let unknown =
+        notes.pull("brown", &folder.path().join("other"), MACHINE).unwrap_err().to_string();
     assert!(unknown.contains("`brown`") && unknown.contains("green, notes"), "{unknown}");
 }
 
@@ -114,7 +119,7 @@ fn path_out_of_the_folder_is_not_pulled() {
     let folder = tempfile::tempdir().unwrap();
     let change = FileChange::put("notes", "../escaped.md", b"# Out\n".to_vec());
     notes.commit(&Commit::of(vec![change])).unwrap();
-    let refused = notes.pull("notes", &folder.path().join("target"));
+    let refused = notes.pull("notes", &folder.path().join("target"), MACHINE);
     assert!(matches!(refused, Err(TransferError::Path { .. })), "{refused:?}");
     assert!(!folder.path().join("escaped.md").exists());
 }

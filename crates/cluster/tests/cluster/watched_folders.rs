@@ -1,4 +1,4 @@
-//! Folders that are watched and pushed.
+//! Folders that are watched and pushed, and receive what other writers change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use weft_cluster::{
-    Collection, Commit, CommitError, FileChange, Lease, PushEvent, PushOptions, TransferError,
+    Collection, Commit, CommitError, Expected, FileChange, FolderConflict, Lease, NewContent,
+    PushEvent, PushOptions, ReceivedReport, TransferError,
 };
-use weft_indexer::{WatchMode, WatchOptions};
+use weft_indexer::{WatchMode, WatchOptions, hash_of};
+use weft_testkit::Random;
 
 use crate::collection;
-use crate::transfers::{files, options};
+use crate::transfers::{MACHINE, files, options};
 
 /// Longest wait for an event; a wait ends as soon as the event arrives.
 const LONG: Duration = Duration::from_secs(120);
@@ -104,7 +106,10 @@ fn changes_of_a_watched_folder_are_commits() {
     fs::rename(at("fern.md"), at("wood/bracken.md")).unwrap();
     let renamed = watching.until(|event| match event {
         PushEvent::Pushed(pushed) => pushed.n_moved > 0,
-        PushEvent::Waiting { .. } | PushEvent::Kept { .. } | PushEvent::Failed(_) => false,
+        PushEvent::Received(_)
+        | PushEvent::Waiting { .. }
+        | PushEvent::Kept { .. }
+        | PushEvent::Failed(_) => false,
     });
     let PushEvent::Pushed(renamed) = renamed else { panic!("{renamed:?}") };
     assert_eq!((renamed.n_put, renamed.n_moved, renamed.n_removed), (0, 1, 0));
@@ -118,39 +123,257 @@ fn changes_of_a_watched_folder_are_commits() {
     assert!(lease.is_ok(), "the lease is free at once: {lease:?}");
 }
 
+/// Commits a text of another writer, or the removal of a note.
+fn commit(notes: &Collection, path: &str, text: Option<&str>) {
+    let removed = || FileChange::new("notes", path, Expected::Anything, NewContent::Removed);
+    let put = |text: &str| FileChange::put("notes", path, text.as_bytes().to_vec());
+    notes.commit(&Commit::of(vec![text.map_or_else(removed, put)])).unwrap();
+}
+
+fn received(event: PushEvent) -> ReceivedReport {
+    let PushEvent::Received(received) = event else { panic!("{event:?}") };
+    received
+}
+
 #[test]
-fn watched_folder_wins_against_other_writers() {
+fn watched_folder_receives_changes_of_other_writers() {
+    let Some((_server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    fs::write(at("moss.md"), "# Moss\n").unwrap();
+    fs::write(at("fern.md"), "# Fern\n").unwrap();
+    let watching = Watching::start(&notes, folder.path(), options());
+    watching.until(is_pushed);
+    let received_next = || received(watching.until(|it| matches!(it, PushEvent::Received(_))));
+    commit(&notes, "moss.md", Some("# Moss, by another\n"));
+    let report = received_next();
+    assert_eq!((report.n_written, report.n_removed), (1, 0), "{report:?}");
+    assert_eq!(fs::read_to_string(at("moss.md")).unwrap(), "# Moss, by another\n");
+    commit(&notes, "wood/deep/lichen.md", Some("# Lichen\n"));
+    received_next();
+    assert_eq!(fs::read_to_string(at("wood/deep/lichen.md")).unwrap(), "# Lichen\n");
+    // A move is one commit.
+    let hash = hash_of(b"# Fern\n");
+    let from = FileChange::new("notes", "fern.md", Expected::Anything, NewContent::Removed);
+    let to = FileChange::new("notes", "bracken.md", Expected::Anything, NewContent::Stored(hash));
+    let moved = notes.commit(&Commit::of(vec![from, to])).unwrap();
+    let report = received_next();
+    assert_eq!((report.n_written, report.n_removed, report.generation), (1, 1, moved));
+    assert!(at("bracken.md").exists() && !at("fern.md").exists());
+    assert_eq!(stored(&notes), files(folder.path()));
+    assert_eq!(notes.head().unwrap(), moved, "what was received is not sent back");
+
+    // A note that the folder would not send, or that would be outside, has no place there.
+    fs::write(at(".ignore"), "private\n").unwrap();
+    for path in ["private/moss.md", "../outside.md"] {
+        commit(&notes, path, Some("# Elsewhere\n"));
+        let report = received_next();
+        assert_eq!((report.n_written, report.refused.len()), (0, 1), "{report:?}");
+        assert!(!at(path).exists());
+    }
+    watching.stop().unwrap();
+    // The vault keeps it, also when all files are scanned again.
+    let watching = Watching::start(&notes, folder.path(), options());
+    let report = received(watching.until(|it| matches!(it, PushEvent::Received(_))));
+    assert_eq!(report.refused.len(), 2, "{report:?}");
+    watching.until(is_pushed);
+    watching.stop().unwrap();
+    assert_eq!(stored(&notes)["private/moss.md"], "# Elsewhere\n");
+}
+
+#[test]
+fn folder_without_its_files_receives_nothing() {
+    let Some((_server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (mounted, unmounted) = (folder.path().join("notes"), folder.path().join("elsewhere"));
+    fs::create_dir(&mounted).unwrap();
+    for n in 0..24 {
+        fs::write(mounted.join(format!("{n}.md")), format!("# Note {n}\n")).unwrap();
+    }
+    notes.push(&mounted, "notes", &options()).unwrap();
+    fs::rename(&mounted, &unmounted).unwrap();
+    fs::create_dir(&mounted).unwrap();
+    commit(&notes, "7.md", Some("# Note 7, by another\n"));
+    let watching = Watching::start(&notes, &mounted, options());
+    let event = watching.next();
+    assert!(
+        matches!(&event, PushEvent::Failed(TransferError::EmptyFolder { n_notes: 24, .. })),
+        "{event:?}"
+    );
+    assert!(files(&mounted).is_empty());
+    fs::remove_dir(&mounted).unwrap();
+    fs::rename(&unmounted, &mounted).unwrap();
+    let report = received(watching.until(|it| matches!(it, PushEvent::Received(_))));
+    assert_eq!(report.n_written, 1, "{report:?}");
+    until_equal(&watching, &notes, &mounted);
+    assert_eq!(stored(&notes)["7.md"], "# Note 7, by another\n");
+    watching.stop().unwrap();
+}
+
+#[test]
+fn folders_are_merged_by_what_each_has_seen() {
+    let Some((_server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [own, other, pulled] = ["own", "other", "pulled"].map(|name| folder.path().join(name));
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("moss.md"), "# Moss\n").unwrap();
+    notes.push(&own, "notes", &options()).unwrap();
+    // Another folder replaces the vault, and the first one receives that.
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("fern.md"), "# Fern\n").unwrap();
+    notes.push(&other, "notes", &options()).unwrap();
+    let watching = Watching::start(&notes, &own, options());
+    let report = received(watching.until(|it| matches!(it, PushEvent::Received(_))));
+    assert_eq!((report.n_written, report.n_removed), (1, 1), "{report:?}");
+    watching.until(is_pushed);
+    watching.stop().unwrap();
+    assert_eq!(files(&own), files(&other));
+
+    // A pulled folder is merged by the state that was pulled.
+    notes.pull("notes", &pulled, MACHINE).unwrap();
+    fs::write(pulled.join("stone.md"), "# Stone\n").unwrap();
+    commit(&notes, "fern.md", Some("# Fern, by another\n"));
+    let watching = Watching::start(&notes, &pulled, options());
+    watching.until(is_pushed);
+    watching.stop().unwrap();
+    let expected = [("fern.md", "# Fern, by another\n"), ("stone.md", "# Stone\n")];
+    let expected = expected.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    assert_eq!(stored(&notes), BTreeMap::from(expected));
+    assert_eq!(files(&pulled), stored(&notes));
+}
+
+#[test]
+fn nothing_is_lost_without_the_last_common_state() {
+    let Some((_server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    for name in ["moss", "fern", "stone"] {
+        fs::write(at(&format!("{name}.md")), format!("# {name}\n")).unwrap();
+    }
+    notes.push(folder.path(), "notes", &options()).unwrap();
+    fs::write(at("moss.md"), "# moss, by the folder\n").unwrap();
+    fs::remove_file(at("stone.md")).unwrap();
+    commit(&notes, "fern.md", Some("# fern, by another\n"));
+    commit(&notes, "tree.md", Some("# tree\n"));
+    let lease = notes.removal_lease("the test").unwrap().unwrap();
+    let removed = notes.remove_old_versions(&lease, Duration::ZERO).unwrap();
+    assert_eq!(removed.floor, notes.head().unwrap());
+    let watching = Watching::start(&notes, folder.path(), options());
+    watching.until(is_pushed);
+    watching.stop().unwrap();
+    let merged = stored(&notes);
+    assert_eq!(files(folder.path()), merged);
+    for text in [
+        "# moss\n",
+        "# moss, by the folder\n",
+        "# fern\n",
+        "# fern, by another\n",
+        "# stone\n",
+        "# tree\n",
+    ] {
+        assert!(merged.values().any(|it| it == text), "{text} of {merged:#?}");
+    }
+    assert_eq!(merged["moss.md"], "# moss, by the folder\n");
+}
+
+#[test]
+fn texts_of_two_writers_at_once_are_both_kept() {
     let Some((_server, notes)) = collection() else { return };
     let folder = tempfile::tempdir().unwrap();
     let moss = folder.path().join("moss.md");
     fs::write(&moss, "# Moss\n").unwrap();
-    let conflict_on = |watching: &Watching| {
-        let event = watching.until(|event| matches!(event, PushEvent::Failed(_)));
-        let PushEvent::Failed(TransferError::Commit(CommitError::Conflict { path, .. })) = event
-        else {
-            panic!("{event:?}")
-        };
-        path
-    };
-    let watching = Watching::start(&notes, folder.path(), options());
-    watching.until(is_pushed);
-    // The next change of the note shows the conflict.
-    let other = FileChange::put("notes", "moss.md", b"# Moss, by another\n".to_vec());
-    notes.commit(&Commit::of(vec![other])).unwrap();
-    fs::write(&moss, "# Moss, by the folder\n").unwrap();
-    assert_eq!(conflict_on(&watching), "moss.md");
-    until_equal(&watching, &notes, folder.path());
-    watching.stop().unwrap();
-
-    // So does a scan of all files.
-    let watch = WatchOptions { full_rescan_ms: 1_000, ..WatchOptions::default() };
+    let watch = WatchOptions { debounce_ms: 1_000, ..WatchOptions::default() };
     let watching = Watching::with(&notes, folder.path(), (options(), watch));
     watching.until(is_pushed);
-    let other = FileChange::put("notes", "lichen.md", b"# Lichen\n".to_vec());
-    notes.commit(&Commit::of(vec![other])).unwrap();
-    assert_eq!(conflict_on(&watching), "lichen.md");
-    until_equal(&watching, &notes, folder.path());
+    // The change of the file is not due before the other one is received.
+    fs::write(&moss, "# Moss, by the folder\n").unwrap();
+    commit(&notes, "moss.md", Some("# Moss, by another\n"));
+    let report = received(watching.until(|it| matches!(it, PushEvent::Received(_))));
+    assert_eq!(report.conflicts.len(), 1, "{report:?}");
+    let FolderConflict { path, copy } = &report.conflicts[0];
+    assert_eq!(path, "moss.md");
+    let expected = BTreeMap::from([
+        (path.clone(), "# Moss, by the folder\n".to_owned()),
+        (copy.clone(), "# Moss, by another\n".to_owned()),
+    ]);
+    let end = Instant::now() + LONG;
+    while stored(&notes) != expected {
+        assert!(Instant::now() < end, "the vault has {:?}", stored(&notes));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(files(folder.path()), expected);
     watching.stop().unwrap();
+}
+
+/// Random change of a note on one side.
+#[derive(Clone, Debug)]
+enum Edit {
+    Keep,
+    Write(String),
+    Remove,
+}
+
+/// Both sides change notes while no process pushes; then the folder and the vault agree, and have the texts of both.
+#[test]
+fn changes_of_both_sides_since_the_last_push_are_merged() {
+    const ROUNDS: usize = 12;
+    let Some((_server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    fs::create_dir(at("wood")).unwrap();
+    let paths = ["moss.md", "fern.md", "wood/moss.md", "wood/stone.md", "wood/tree.md"];
+    let mut random = Random::new(47);
+    let mut expected: BTreeMap<String, String> = BTreeMap::new();
+    // The first push makes the vault equal to the folder.
+    notes.push(folder.path(), "notes", &options()).unwrap();
+    for round in 0..ROUNDS {
+        let mut edit = |side: &str, path: &str| match random.below(5) {
+            0 | 1 => Edit::Keep,
+            2 => Edit::Remove,
+            // Both sides may write the same text.
+            3 => Edit::Write(format!("# Round {round} {path}\n")),
+            _ => Edit::Write(format!("# Round {round} {path} {side}\n")),
+        };
+        let mut log = Vec::new();
+        for path in paths {
+            let (ours, theirs) = (edit("folder", path), edit("nodes", path));
+            match &ours {
+                Edit::Keep => {}
+                Edit::Write(text) => fs::write(at(path), text).unwrap(),
+                Edit::Remove => {
+                    let _ = fs::remove_file(at(path));
+                }
+            }
+            match &theirs {
+                Edit::Keep => {}
+                Edit::Write(text) => commit(&notes, path, Some(text)),
+                Edit::Remove => commit(&notes, path, None),
+            }
+            log.push((path, ours.clone(), theirs.clone()));
+            let before = expected.remove(path);
+            let merged = match (ours, theirs) {
+                (Edit::Keep, Edit::Keep) => before,
+                (Edit::Write(text), Edit::Keep | Edit::Remove)
+                | (Edit::Keep | Edit::Remove, Edit::Write(text)) => Some(text),
+                (Edit::Remove, Edit::Keep | Edit::Remove) | (Edit::Keep, Edit::Remove) => None,
+                (Edit::Write(ours), Edit::Write(theirs)) => {
+                    if ours != theirs {
+                        let hash = format!("{:?}", hash_of(theirs.as_bytes()));
+                        let stem = path.trim_end_matches(".md");
+                        expected.insert(format!("{stem} (conflict {}).md", &hash[..8]), theirs);
+                    }
+                    Some(ours)
+                }
+            };
+            expected.extend(merged.map(|text| (path.to_owned(), text)));
+        }
+        let watching = Watching::start(&notes, folder.path(), options());
+        watching.until(is_pushed);
+        watching.stop().unwrap();
+        assert_eq!(files(folder.path()), expected, "the folder after {log:#?}");
+        assert_eq!(stored(&notes), expected, "the vault after {log:#?}");
+    }
+    assert!(expected.keys().any(|path| path.contains("conflict")), "{expected:?}");
 }
 
 #[test]

@@ -253,6 +253,7 @@ impl<'s> TestCluster<'s> {
             deletion_guard: DeletionGuardOptions::default(),
             removes_any: true,
             holder: "the folder".to_owned(),
+            machine: "the machine".to_owned(),
         };
         let pushed = self.notes.push(&source, VAULTS[1], &options).unwrap();
         self.log(format_args!("{pushed:?}"));
@@ -299,7 +300,7 @@ impl<'s> TestCluster<'s> {
     fn fresh_dump(&self) -> String {
         let pulled = |vault: &str| self.folder.path().join("pulled").join(vault);
         let vault = |name: &&str| {
-            self.notes.pull(name, &pulled(name)).unwrap();
+            self.notes.pull(name, &pulled(name), "the machine").unwrap();
             VaultSettings { name: (*name).to_owned(), root: pulled(name) }
         };
         let settings = IndexSettings {

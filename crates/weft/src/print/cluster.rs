@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::text::{DIM, FAINT_TITLE, bytes, counted, harmless, padded, paint};
 use crate::cluster::{
-    ExportSummary, GraphSummary, ImportSummary, NodeLine, PullSummary, PushSummary, StatusReport,
+    ExportSummary, GraphSummary, ImportSummary, NodeLine, PullSummary, PushSummary,
+    ReceivedSummary, StatusReport,
 };
 
 /// Formats the state of a collection.
@@ -118,6 +119,18 @@ pub(crate) fn pushed(push: &PushSummary) -> String {
     format!(
         "{} written, {moved} moved, {removed} removed, {unchanged} unchanged in the vault {}, generation {generation}\n",
         counted(*written as u64, "note", "notes"),
+        harmless(vault)
+    )
+}
+
+/// Formats what a folder received from other writers.
+pub(crate) fn received(received: &ReceivedSummary) -> String {
+    let ReceivedSummary { vault, generation, received, removed_files, conflicts, refused: _ } =
+        received;
+    format!(
+        "{} written, {removed_files} removed, {} in the folder of the vault {}, generation {generation}\n",
+        counted(*received as u64, "file", "files"),
+        counted(conflicts.len() as u64, "conflict", "conflicts"),
         harmless(vault)
     )
 }

@@ -26,7 +26,7 @@ use crate::doctor::{Check, CheckOutcome};
 use crate::failure::Failure;
 
 pub(crate) use bench::bench;
-pub(crate) use cluster::{collection, exported, imported, nodes, pulled, pushed};
+pub(crate) use cluster::{collection, exported, imported, nodes, pulled, pushed, received};
 pub(crate) use context::{context, ledger};
 pub(crate) use diff::diff;
 pub(crate) use eval::{evaluation, tuning};
