@@ -4,8 +4,11 @@ use std::path::Path;
 
 use tonic::Code;
 use tonic_types::StatusExt as _;
+use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::search_service_client::SearchServiceClient;
-use weft_proto::noteweft::v1::{MissReason, SearchRequest, WhyNotRequest, WhyNotResponse};
+use weft_proto::noteweft::v1::{
+    GetNoteRequest, MissReason, SearchRequest, WhyNotRequest, WhyNotResponse,
+};
 use weft_tests::{Failure, TestDaemon, is_skipped_over, served};
 
 /// Writes a file for each reason why it is not indexed.
@@ -72,6 +75,15 @@ async fn unindexed_files_have_a_reason() -> Result<(), Failure> {
     }
     let unknown = why("firn").await.expect_err("no note has this name");
     assert_eq!(unknown.code(), Code::NotFound, "{unknown}");
+    let mut notes = NoteServiceClient::new(channel.clone());
+    for (name, file) in [("large", Some("large.md")), ("firn", None)] {
+        let request = GetNoteRequest { name: name.into(), ..GetNoteRequest::default() };
+        let unknown = notes.get_note(request).await.expect_err("no note has this name");
+        let info = unknown.get_details_error_info().ok_or("no details")?;
+        assert_eq!((unknown.code(), info.reason.as_str()), (Code::NotFound, "UNKNOWN_NOTE"));
+        assert_eq!(info.metadata.get("file").map(String::as_str), file, "{unknown}");
+        assert_eq!(unknown.message().contains("max_file_bytes"), file.is_some(), "{unknown}");
+    }
     let mut client = SearchServiceClient::new(channel);
     for (search, field) in [
         (SearchRequest::default(), "search.query"),

@@ -38,6 +38,16 @@ pub(crate) enum RequestError {
     /// The requested note may be in a file that has not been scanned yet.
     #[error("the files have not been scanned yet")]
     Unread,
+    /// A file of that name is not indexed.
+    #[error("no note is named `{name}`: the file `{path}` is not indexed: {reason}")]
+    NotIndexed {
+        /// The requested name.
+        name: String,
+        /// Path of the file, with the vault if there are several.
+        path: String,
+        /// Reason why it is not indexed.
+        reason: String,
+    },
 }
 
 /// Converts the error of a request to a status.
@@ -54,12 +64,20 @@ pub(crate) fn of_request(error: &RequestError) -> Status {
             with_reason(Code::FailedPrecondition, "NO_EARLIER_GENERATION", error.to_string())
         }
         RequestError::Unread => opening(),
+        RequestError::NotIndexed { name, path, reason } => {
+            let names = [("name", name), ("file", path), ("file_reason", reason)];
+            let metadata = names.map(|(key, value)| (key.to_owned(), value.clone()));
+            let mut details = info("UNKNOWN_NOTE", metadata);
+            let resource = truncated(name);
+            details.set_resource_info("noteweft.v1.Note", resource, "", "its file is not indexed");
+            status(Code::NotFound, error.to_string(), details)
+        }
     }
 }
 
 /// Converts an error of the engine to a status.
 ///
-/// The `ErrorInfo` of an unknown note carries its name, and similar uris as `near_1`, `near_2`, …, the most similar first.
+/// The `ErrorInfo` of an unknown note carries its name, and similar uris as `near_1`, `near_2`, …, the most similar first; see also [`RequestError::NotIndexed`].
 pub(crate) fn of_engine(error: &EngineError) -> Status {
     let text = error.to_string();
     match error {

@@ -16,6 +16,7 @@ use weft_engine::{
     SiblingsAnswer, Warning,
 };
 use weft_index::Vectors;
+use weft_indexer::FileCoverage;
 use weft_model::Stop;
 
 use super::Services;
@@ -114,9 +115,20 @@ impl Services {
             // Neither an answer nor an error means anything if files were truncated under the request.
             snapshot.check_truncation().map_err(EngineError::from)?;
             answer.map_err(|error| {
+                let EngineError::UnknownNote { name, .. } = &error else { return error.into() };
                 // A note whose file has not been scanned yet is not missing.
-                let is_missing = matches!(error, EngineError::UnknownNote { .. });
-                if is_missing && is_initial_scan { RequestError::Unread } else { error.into() }
+                if is_initial_scan {
+                    return RequestError::Unread;
+                }
+                // Files are known as they are now.
+                match vaults.indexer().unindexed_file(name).filter(|_| as_of.is_none()) {
+                    Some(FileCoverage { path, reason, .. }) => RequestError::NotIndexed {
+                        name: name.clone(),
+                        path,
+                        reason: reason.unwrap_or_default(),
+                    },
+                    None => error.into(),
+                }
             })
         });
         answer.await
