@@ -153,9 +153,14 @@ impl NoteTable {
         found.find(|(found, _)| found.note.is_some()).unwrap_or_default()
     }
 
-    /// Returns uris of notes whose uri, title or alias is similar to `text`, the most similar first; empty if `text` is blank or too long for a name.
+    /// Returns uris of notes whose uri, title or alias is similar to `text`, the most similar first; empty if `text` is blank or too long for a name. If `text` begins with the name of a vault and a colon, only notes of that vault.
     #[must_use]
     pub fn near_matches(&self, text: &str) -> Vec<Uri> {
+        let in_vault = text.split_once(':').and_then(|(name, rest)| {
+            let (vault, _) = self.vaults().find(|(_, info)| info.name == name)?;
+            Some((vault, rest))
+        });
+        let (vault, text) = in_vault.map_or((None, text), |(vault, rest)| (Some(vault), rest));
         let matcher = fold(text);
         if matcher.trim().is_empty() || matcher.len() > MAX_SIMILAR_BYTES {
             return Vec::new();
@@ -176,7 +181,11 @@ impl NoteTable {
         let mut best = vec![0.0_f64; self.slots.len()];
         let mut update = |id: NoteId, name: &str| {
             let similarity = similarity(name);
-            if let Some(best) = best.get_mut(id.index()).filter(|best| **best < similarity) {
+            let is_in_vault = || {
+                vault.is_none_or(|vault| self.summary(id).is_some_and(|note| note.vault == vault))
+            };
+            let best = best.get_mut(id.index()).filter(|best| **best < similarity);
+            if let Some(best) = best.filter(|_| is_in_vault()) {
                 *best = similarity;
             }
         };

@@ -555,6 +555,11 @@ fn uris_have_a_vault_prefix_if_there_are_several_vaults() {
     for (text, expected) in cases {
         assert_eq!(uris(table.find(text)), *expected, "{text}");
     }
+    let near =
+        |text: &str| table.near_matches(text).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(near("deep/yy"), ["two:deep/y"]);
+    assert_eq!(near("two:deep/yy"), ["two:deep/y"]);
+    assert!(near("one:deep/yy").is_empty(), "the note is in the other vault");
     assert_eq!(uris(table.find_from("one:x", y)), ["one:x"]);
     assert_eq!(uris(table.find_from("x", y)), ["two:x"]);
 }
