@@ -141,17 +141,19 @@ pub(crate) fn stale_notes(answer: &StaleNotesResponse, hint: &Hint) -> String {
             paint(DIM, &facts)
         );
     }
-    let _ = writeln!(
-        out,
-        "{}",
-        paint(
-            DIM,
-            &format!(
-                "Score: years × ln(1 + linking notes); ages count from {}, the latest change of any note.",
-                if answer.newest.is_empty() { "-" } else { &answer.newest }
-            )
+    let explained = if answer.newest.is_empty() {
+        "No note has a date.".to_owned()
+    } else {
+        format!(
+            "Score: years × ln(1 + linking notes); ages count from {}, the latest change of any note.",
+            answer.newest
         )
-    );
+    };
+    let _ = writeln!(out, "{}", paint(DIM, &explained));
+    if answer.total == 0 && !answer.newest.is_empty() {
+        let fewer = "--min-age DAYS and --min-linking NOTES set what counts as stale.";
+        let _ = writeln!(out, "{}", paint(DIM, fewer));
+    }
     ended(
         out,
         answer.notes.len(),

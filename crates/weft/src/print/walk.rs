@@ -425,7 +425,7 @@ pub(crate) fn cycles(answer: &CyclesResponse) -> String {
 pub(crate) fn orphans(answer: &OrphansResponse, hint: &Hint) -> String {
     let OrphansResponse { notes, next_page_token, total, generation: _, warnings: _ } = answer;
     if *total == 0 {
-        return format!("{}\n", paint(DIM, "No orphans: every note is linked with another."));
+        return format!("{}\n", paint(DIM, "No orphans: no note is without links."));
     }
     page(notes, *total, next_page_token, hint)
 }
