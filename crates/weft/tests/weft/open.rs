@@ -83,6 +83,11 @@ fn interactive_search_needs_a_terminal() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+#[expect(clippy::disallowed_methods, reason = "a check requires the tests that others skip")]
+fn is_tmux_required() -> bool {
+    std::env::var("WEFT_REQUIRE_TMUX").is_ok_and(|it| it == "1")
+}
+
 /// A terminal of tmux, on its own server.
 struct Terminal {
     socket: std::path::PathBuf,
@@ -166,6 +171,7 @@ fn interactive_search_runs_in_a_terminal() {
     );
     let Some(terminal) = Terminal::start(home.path(), (100, 24), &command) else {
         // A machine without tmux has no terminal to test in.
+        assert!(!is_tmux_required(), "tmux is not installed; install the package `tmux`");
         return;
     };
     terminal.shows(&["> ", " notes", "Enter open"]);
