@@ -128,10 +128,10 @@ pub(crate) fn received(received: &ReceivedSummary) -> String {
     let ReceivedSummary { vault, generation, received, removed_files, conflicts, refused: _ } =
         received;
     format!(
-        "{} written, {removed_files} removed, {} in the folder of the vault {}, generation {generation}\n",
+        "received from the vault {}: {} written, {removed_files} removed, {}, generation {generation}\n",
+        harmless(vault),
         counted(*received as u64, "file", "files"),
-        counted(conflicts.len() as u64, "conflict", "conflicts"),
-        harmless(vault)
+        counted(conflicts.len() as u64, "conflict", "conflicts")
     )
 }
 
