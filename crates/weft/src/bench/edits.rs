@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use tonic::{Code, Response, Status};
 use weft_proto::noteweft::v1::note_service_client::NoteServiceClient;
 use weft_proto::noteweft::v1::{
-    DeleteNoteRequest, Direction, GetNoteRequest, Hit, NeighborsRequest, PutNoteRequest,
-    SearchMode, SearchRequest,
+    DeleteNoteRequest, Direction, GetNoteRequest, Hit, LinkMentionsRequest, MentionToLink,
+    NeighborsRequest, PutNoteRequest, PutNoteResponse, SearchMode, SearchRequest, Span,
 };
 
 use super::call::{CallInputs, CallOutcome, CallResult, Caller};
@@ -154,6 +154,8 @@ pub(super) struct EditSession {
     next: Vec<Arc<Mutex<u64>>>,
     /// Versions written so far.
     history: VersionHistory,
+    /// True if a mention in each version is turned into a link.
+    links: bool,
 }
 
 /// Content and location of the edited files.
@@ -172,6 +174,14 @@ struct Edit {
     took: Duration,
     /// Generation that contains it.
     outcome: Result<u64, Code>,
+    /// `None` if no mention was to be linked.
+    link: Option<LinkedMention>,
+}
+
+/// A mention in an edited note that was turned into a link.
+struct LinkedMention {
+    took: Duration,
+    outcome: Result<(), Code>,
 }
 
 /// Finished edits.
@@ -194,6 +204,8 @@ pub(crate) struct EditsReport {
     pub(crate) errors: BTreeMap<String, usize>,
     /// Latencies from sending an edit to the publication of its generation.
     pub(crate) latency_ms: Latencies,
+    /// Results of turning a mention in each edited note into a link, if that was requested.
+    pub(crate) links: Option<LinksReport>,
     /// 99th percentile of the readers' latencies with edits, divided by that without.
     pub(crate) p99_ratio: f64,
     /// Number of answers whose generations were checked.
@@ -206,11 +218,22 @@ pub(crate) struct EditsReport {
     pub(crate) inconsistencies: Vec<String>,
 }
 
+/// Results of turning mentions into links.
+#[derive(Debug, Serialize)]
+pub(crate) struct LinksReport {
+    /// Number of notes whose mention was linked or failed to be.
+    pub(crate) n: usize,
+    /// Number of failures by status.
+    pub(crate) errors: BTreeMap<String, usize>,
+    /// Latencies from sending a request to the publication of its generation.
+    pub(crate) latency_ms: Latencies,
+}
+
 impl EditSession {
     /// Creates the notes in the named vault from the words of `words`; existing files are never overwritten.
     pub(super) async fn begin(
         client: &Client,
-        vault: String,
+        (vault, links): (String, bool),
         words: &[String],
     ) -> Result<Self, Failure> {
         let run = std::process::id();
@@ -222,10 +245,11 @@ impl EditSession {
             words: words.map(str::to_owned).collect(),
         };
         let next = (0..NOTES).map(|_| Arc::new(Mutex::new(1))).collect();
-        let mut edits = Self { files: Arc::new(files), next, history: VersionHistory::default() };
+        let (files, history) = (Arc::new(files), VersionHistory::default());
+        let mut edits = Self { files, next, history, links };
         for note in 0..NOTES {
             match edits.files.put(note, 0, Some(String::new())).await {
-                Ok(generation) => edits.history.record(note, 0, Some(generation)),
+                Ok(put) => edits.history.record(note, 0, Some(put.generation)),
                 Err(status) => {
                     edits.end().await;
                     return Err(status.into());
@@ -247,7 +271,7 @@ impl EditSession {
     /// Edits the notes in turn, `rate` times per second for `time`.
     pub(super) async fn run(&self, rate: f64, time: Duration, inputs: &Arc<CallInputs>) -> EditRun {
         let (done, mut ended) = mpsc::unbounded_channel();
-        let mut n_not_sent = 0;
+        let (links, mut n_not_sent) = (self.links, 0);
         let mut tasks = JoinSet::new();
         at_fixed_rate(rate, Instant::now() + time, |at, _| {
             while tasks.try_join_next().is_some() {}
@@ -260,12 +284,18 @@ impl EditSession {
             tasks.spawn(async move {
                 let (version, sent) = (*next, Instant::now());
                 *next += 1;
-                let outcome = files.put(note, version, None).await.map_err(|status| status.code());
+                let put = files.put(note, version, None).await.map_err(|status| status.code());
+                let took = sent.elapsed();
+                let link = match &put {
+                    Ok(put) if links => Some(files.link(note, version, put).await),
+                    Ok(_) | Err(_) => None,
+                };
+                let outcome = put.map(|put| put.generation);
                 if let Some(edited) = inputs.edited.as_ref().filter(|_| outcome.is_ok()) {
                     edited.newest[note].store(version, Ordering::Relaxed);
                 }
                 // The receiver outlives the senders.
-                let _ = done.send(Edit { note, version, took: sent.elapsed(), outcome });
+                let _ = done.send(Edit { note, version, took, outcome, link });
             });
         })
         .await;
@@ -287,7 +317,7 @@ impl EditSession {
     ) -> EditsReport {
         let EditRun { rate, edits, n_not_sent } = edited;
         let mut errors = BTreeMap::new();
-        for Edit { note, version, took: _, outcome } in &edits {
+        for Edit { note, version, outcome, .. } in &edits {
             self.history.record(*note, *version, outcome.ok());
             if let Err(code) = outcome {
                 *errors.entry(format!("{code:?}")).or_default() += 1;
@@ -305,6 +335,7 @@ impl EditSession {
             n_not_sent,
             errors,
             latency_ms: Latencies::of(edits.iter().map(|edit| edit.took).collect()),
+            links: self.links.then(|| LinksReport::of(&edits)),
             p99_ratio: with_edits.report.all.latency_ms.p99 / quiet.report.all.latency_ms.p99,
             n_answers: answers.count(),
             n_answers_of_edited: observations.iter().filter(shows).count(),
@@ -327,18 +358,31 @@ impl EditSession {
     }
 }
 
+impl LinksReport {
+    fn of(edits: &[Edit]) -> Self {
+        let links: Vec<&LinkedMention> =
+            edits.iter().filter_map(|edit| edit.link.as_ref()).collect();
+        let mut errors = BTreeMap::new();
+        for code in links.iter().filter_map(|link| link.outcome.err()) {
+            *errors.entry(format!("{code:?}")).or_default() += 1;
+        }
+        let latency_ms = Latencies::of(links.iter().map(|link| link.took).collect());
+        Self { n: links.len(), errors, latency_ms }
+    }
+}
+
 impl EditFiles {
     fn path(&self, note: usize) -> String {
         format!("{}.md", self.names[note])
     }
 
-    /// Writes a version of a note and returns a generation that contains it.
+    /// Writes a version of a note.
     async fn put(
         &self,
         note: usize,
         version: u64,
         expected_hash: Option<String>,
-    ) -> Result<u64, Status> {
+    ) -> Result<PutNoteResponse, Status> {
         let request = PutNoteRequest {
             vault: Some(self.vault.clone()),
             path: self.path(note),
@@ -346,13 +390,41 @@ impl EditFiles {
             body: None,
             expected_hash,
         };
-        Ok(self.notes.clone().put_note(request).await?.into_inner().generation)
+        Ok(self.notes.clone().put_note(request).await?.into_inner())
+    }
+
+    /// Turns the mention at the end of a version, as it was put, into a link.
+    async fn link(&self, note: usize, version: u64, put: &PutNoteResponse) -> LinkedMention {
+        let sent = Instant::now();
+        let end = self.body(note, version).trim_end().chars().count();
+        let target = self.neighbor(note).to_owned();
+        let [start, end] = [end - target.chars().count(), end];
+        let [start, end] = [start, end].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+        let request = LinkMentionsRequest {
+            note: self.path(note),
+            expected_hash: put.hash.clone().unwrap_or_default(),
+            mentions: vec![MentionToLink { span: Some(Span { start, end }), target }],
+        };
+        let outcome = self.notes.clone().link_mentions(request).await;
+        let outcome = outcome.map(drop).map_err(|status| status.code());
+        LinkedMention { took: sent.elapsed(), outcome }
+    }
+
+    /// Returns the name of the note that a note links to and mentions.
+    fn neighbor(&self, note: usize) -> &str {
+        &self.names[(note + 1) % NOTES]
     }
 
     /// Returns the text of a version; every part of it contains the version.
     fn text(&self, note: usize, version: u64) -> String {
+        let body = self.body(note, version);
+        format!("---\nversion: {}\n---\n{body}", version_word(note, version))
+    }
+
+    /// Returns the body of a version, which ends with a mention of the neighbor.
+    fn body(&self, note: usize, version: u64) -> String {
         let (version_word, note_word) = (version_word(note, version), note_word(note));
-        let neighbor = &self.names[(note + 1) % NOTES];
+        let neighbor = self.neighbor(note);
         let from = note + usize::try_from(version).unwrap_or(0);
         let words = |from: usize| {
             let words = self.words.iter().cycle().skip(from % self.words.len().max(1));
@@ -360,7 +432,7 @@ impl EditFiles {
         };
         let (before, after) = (words(from), words(from + WORDS / 2));
         format!(
-            "---\nversion: {version_word}\n---\n# {version_word}\n\n{note_word} {before}\n\nOf [[{version_word} itself]] and [[{neighbor}]].\n\n{after} {version_word}\n"
+            "# {version_word}\n\n{note_word} {before}\n\nOf [[{version_word} itself]] and [[{neighbor}]].\n\n{after} {version_word}\n\nSee {neighbor}\n"
         )
     }
 }

@@ -27,7 +27,7 @@ use crate::serve::until_ready;
 
 use call::{CallInputs, CallMix, Caller};
 use edits::EditSession;
-pub(crate) use edits::EditsReport;
+pub(crate) use edits::{EditsReport, LinksReport};
 pub(crate) use load::{CallReport, DeadlineReport, LoadPhase, LoadReport};
 use load::{Callers, Load, LoadRun, Measurement, Pace, WARM_UP};
 use memory::sample_memory;
@@ -81,6 +81,9 @@ pub(crate) struct BenchArgs {
     /// Without --rate, calls are sent at half the maximum rate, which is measured first.
     #[arg(long, value_name = "PER_SECOND", value_parser = rate, conflicts_with = "wire")]
     edits: Option<f64>,
+    /// After each edit, turn a mention in the note into a link, as suggest-links --write does, and measure that as well.
+    #[arg(long, requires = "edits")]
+    link: bool,
 }
 
 /// Result of a benchmark.
@@ -162,7 +165,8 @@ impl Bench<'_> {
     /// Runs one load, and then the same load with `rate` edits per second.
     async fn with_edits(&self, rate: f64) -> Result<BenchReport, Failure> {
         let (inputs, vault) = inputs(self.args, self.clients[0]).await?;
-        let mut edits = EditSession::begin(self.clients[0], vault, &inputs.queries).await?;
+        let place = (vault, self.args.link);
+        let mut edits = EditSession::begin(self.clients[0], place, &inputs.queries).await?;
         let inputs = CallInputs { edited: Some(edits.edited_notes()), ..inputs };
         let load = Load::new(inputs, self.args.mix.cycle());
         let measured = tokio::select! {

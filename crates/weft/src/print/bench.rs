@@ -1,11 +1,13 @@
 //! Renders benchmark results.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::text::{BAD, DIM, FAINT_TITLE, GOOD, NOTICE, STRONG, counted, grouped, padded, paint};
+use crate::bench::load::Latencies;
 use crate::bench::{
-    BenchReport, CallReport, DeadlineReport, EditsReport, LoadPhase, LoadReport, MemoryReport,
-    MemoryTrend, WireReport,
+    BenchReport, CallReport, DeadlineReport, EditsReport, LinksReport, LoadPhase, LoadReport,
+    MemoryReport, MemoryTrend, WireReport,
 };
 
 /// Columns for the name of a call.
@@ -34,6 +36,16 @@ pub(crate) fn bench(report: &BenchReport) -> String {
     out
 }
 
+/// Formats the latencies of writes, and the number of failed ones by status.
+fn times_to_publication(at: &Latencies, errors: &BTreeMap<String, usize>) -> String {
+    let [p50, p95, p99, max] = [at.p50, at.p95, at.p99, at.max].map(|ms| format!("{ms:.1}"));
+    let mut out = format!("time to publication: p50 {p50} ms, p95 {p95}, p99 {p99}, max {max}\n");
+    for (code, n) in errors {
+        let _ = writeln!(out, "{} {code}", paint(BAD, &format!("{:>8}", grouped(*n as u64))));
+    }
+    out
+}
+
 fn edits(report: &EditsReport) -> String {
     let EditsReport {
         rate,
@@ -41,6 +53,7 @@ fn edits(report: &EditsReport) -> String {
         n_not_sent,
         errors,
         latency_ms: at,
+        links,
         p99_ratio,
         n_answers,
         n_answers_of_edited,
@@ -52,10 +65,11 @@ fn edits(report: &EditsReport) -> String {
         paint(STRONG, "edits"),
         counted(*n as u64, "note written", "notes written")
     );
-    let [p50, p95, p99, max] = [at.p50, at.p95, at.p99, at.max].map(|ms| format!("{ms:.1}"));
-    let _ = writeln!(out, "time to publication: p50 {p50} ms, p95 {p95}, p99 {p99}, max {max}");
-    for (code, n) in errors {
-        let _ = writeln!(out, "{} {code}", paint(BAD, &format!("{:>8}", grouped(*n as u64))));
+    out += &times_to_publication(at, errors);
+    if let Some(LinksReport { n, errors, latency_ms }) = links {
+        let linked = counted(*n as u64, "mention linked", "mentions linked");
+        let _ = writeln!(out, "{linked}, one in each note");
+        out += &times_to_publication(latency_ms, errors);
     }
     if *n_not_sent > 0 {
         let n = counted(*n_not_sent as u64, "edit was", "edits were");
@@ -182,11 +196,8 @@ fn row(report: &CallReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::bench::call::Call;
-    use crate::bench::load::Latencies;
 
     #[test]
     fn load_table_is_aligned_and_fits_82_columns() {
@@ -229,6 +240,7 @@ mod tests {
             n_not_sent: 1,
             errors,
             latency_ms: Latencies { p50: 10.8, p95: 11.5, p99: 22.25, max: 40.0 },
+            links: None,
             p99_ratio: 1.5,
             n_answers: 12_345,
             n_answers_of_edited: 1_234,

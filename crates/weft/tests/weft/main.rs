@@ -720,8 +720,9 @@ fn readers_see_consistent_generations_during_edits() {
     std::fs::write(vault.path().join("moss.md"), "# Moss\nsoft and green\n").unwrap();
     let folder = vault.path().to_string_lossy();
     let model = ["--set", "embedding.model=none", "--vault", &folder];
-    let args = ["bench", "--edits", "40", "--rate", "100", "--seconds", "1", "--format", "json"];
-    let output = weft(home.path(), &[&args[..], &model].concat());
+    let args = "bench --edits 40 --link --rate 100 --seconds 1 --format json".split(' ');
+    let args: Vec<&str> = args.chain(model).collect();
+    let output = weft(home.path(), &args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let phases: Vec<&Value> =
@@ -730,6 +731,8 @@ fn readers_see_consistent_generations_during_edits() {
     let edits = &answer["edits"];
     assert_eq!(edits["inconsistencies"], serde_json::json!([]), "{edits}");
     assert!(edits["n"].as_u64().unwrap() > 0, "{edits}");
+    let links = &edits["links"];
+    assert!(links["n"].as_u64() > Some(0) && links["errors"] == serde_json::json!({}), "{links}");
     assert!(edits["n_answers_of_edited"].as_u64().unwrap() > 0, "{edits}");
     let left: Vec<_> = std::fs::read_dir(vault.path()).unwrap().flatten().collect();
     assert_eq!(left.len(), 1, "the benchmark's notes are removed: {left:?}");
