@@ -62,8 +62,15 @@ impl DigestCheck {
 
     /// Compares the notes of this node with the log if `others` have different ones; returns true if the node must rebuild them.
     pub(crate) fn differs(&mut self, others: Vec<String>) -> Result<bool, ClusterError> {
-        if self.agreement == Agreement::Wrong {
-            return Ok(false);
+        match self.agreement {
+            Agreement::Wrong => return Ok(false),
+            // The rebuilt notes could not be compared yet.
+            Agreement::Rebuilding => {
+                let differing = self.differing_notes();
+                self.end_rebuild(differing);
+                return Ok(false);
+            }
+            Agreement::Agrees | Agreement::Disagrees(_) => {}
         }
         if others.is_empty() {
             self.agreement = Agreement::Agrees;
@@ -98,18 +105,25 @@ impl DigestCheck {
         let Some(indexer) = self.indexer.upgrade() else { return };
         let rebuilt = indexer.rescan(options);
         drop(indexer);
-        self.agreement = match rebuilt {
-            Ok(_) => match self.differing_notes() {
-                // A node that could not be compared is compared again by its next report.
-                Ok(None) | Err(_) => Agreement::Agrees,
-                Ok(Some(differing)) if differing.is_empty() => Agreement::Agrees,
-                Ok(Some(_)) => Agreement::Wrong,
-            },
-            Err(IndexError::Stopped) => return,
-            Err(error) => {
-                tracing::error!(%error, "the index could not be rebuilt");
-                Agreement::Wrong
+        match rebuilt {
+            Ok(_) => {
+                let differing = self.differing_notes();
+                self.end_rebuild(differing);
             }
+            Err(IndexError::Stopped) => {}
+            Err(error) => {
+                self.agreement = Agreement::Wrong;
+                tracing::error!(%error, "the index could not be rebuilt; this node does not serve");
+            }
+        }
+    }
+
+    /// Judges the notes of the rebuilt index. A node that could not be compared stays out, and its next report compares it.
+    fn end_rebuild(&mut self, differing: Result<Option<BTreeSet<String>>, ClusterError>) {
+        self.agreement = match differing {
+            Ok(None) | Err(_) => return,
+            Ok(Some(differing)) if differing.is_empty() => Agreement::Agrees,
+            Ok(Some(_)) => Agreement::Wrong,
         };
         self.compared_at = None;
         match self.agreement.problem() {
@@ -118,7 +132,7 @@ impl DigestCheck {
         }
     }
 
-    /// Returns the notes of this node that are not those of the log at its number, as `vault/path`; `None` if another number was published meanwhile.
+    /// Returns the notes of this node that are not those of the log at its number, as `vault/path`; `None` if that cannot be told, because another number was published meanwhile.
     fn differing_notes(&self) -> Result<Option<BTreeSet<String>>, ClusterError> {
         let Some(indexer) = self.indexer.upgrade() else { return Ok(None) };
         let snapshot = indexer.reader().snapshot();
@@ -137,10 +151,12 @@ impl DigestCheck {
         }
         // Files that are excluded on purpose are listed, and those of other kinds may not be read at all.
         logged.retain(|(_, path), _| NoteKind::of(path) == Some(NoteKind::Markdown));
-        if !logged.is_empty() {
-            for file in indexer.coverage() {
-                logged.remove(&(file.vault, file.path));
-            }
+        if logged.is_empty() {
+            return Ok(Some(differing));
+        }
+        // Files that are not indexed are known as they are now.
+        for file in indexer.coverage() {
+            logged.remove(&(file.vault, file.path));
         }
         differing.extend(logged.into_keys().map(|(vault, path)| format!("{vault}/{path}")));
         let is_same = indexer.reader().snapshot().generation == snapshot.generation;
