@@ -300,6 +300,29 @@ fn three_nodes_answer_as_one_index_of_the_pulled_folder() {
 }
 
 #[test]
+fn node_that_joins_takes_texts_of_the_queue() {
+    const N_TEXTS: u128 = 4_000;
+    let Some((server, notes)) = collection() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let counts: [Arc<AtomicUsize>; 2] = Default::default();
+    let model = Words::new(&counts[0]).identity().clone();
+    let job = |n: u128| EmbeddingJob { hash: TextHash(n + 1), text: format!("moss {n}") };
+    notes.add_jobs(&model, &(0..N_TEXTS).map(job).collect::<Vec<_>>()).unwrap();
+    // The second one starts while the first one embeds.
+    let _nodes: Vec<TestNode> = ["a", "b"]
+        .iter()
+        .zip(&counts)
+        .map(|(id, count)| TestNode::start(&server, id, folder.path(), count))
+        .collect();
+    while notes.n_jobs().unwrap() > 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let embedded = counts.each_ref().map(|count| count.load(Ordering::SeqCst));
+    assert!(embedded[1] > 0, "{embedded:?}");
+    assert_eq!(embedded.iter().sum::<usize>() as u128, N_TEXTS, "each text once: {embedded:?}");
+}
+
+#[test]
 fn concurrent_writers_on_three_nodes_lose_nothing() {
     let Some((server, notes)) = collection() else { return };
     let folder = tempfile::tempdir().unwrap();
