@@ -1,5 +1,6 @@
 //! Collections: sets of vaults with one log.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use deadpool_postgres::Object;
@@ -45,6 +46,17 @@ pub struct CollectionStatus {
     pub n_removed_versions: u64,
     /// Number of vectors that were removed since the collection was created.
     pub n_removed_vectors: u64,
+}
+
+/// A setting that answers depend on, which all nodes of a collection must share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedSetting {
+    /// Its name.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// Its value if nothing sets it; `None` if it has no default.
+    pub default: Option<String>,
 }
 
 impl Collection {
@@ -116,30 +128,30 @@ impl Collection {
         &self.uid
     }
 
-    /// Records the settings that answers depend on, or fails if other nodes use different ones.
+    /// Records the settings that answers depend on, or fails if other nodes use different ones; the error shows the first one that differs.
     ///
-    /// `settings` is compared line by line; the error shows the first line that differs.
-    pub fn require_settings(&self, settings: &str) -> Result<(), ClusterError> {
+    /// A setting that the recorded ones lack, because an earlier release recorded them, must have its default.
+    pub fn require_settings(&self, settings: &[SharedSetting]) -> Result<(), ClusterError> {
+        let line = |setting: &SharedSetting| format!("{} = {}", setting.key, setting.value);
+        let lines: Vec<String> = settings.iter().map(line).collect();
         self.database.run("compare the settings", async {
             let client = self.database.client().await?;
             let update = "update noteweft.collection set settings = coalesce(settings, $2)
                  where id = $1 returning settings";
-            let row = client.query_one(update, &[&self.id, &settings]).await?;
-            let theirs: String = row.get(0);
-            if theirs == settings {
-                return Ok(());
-            }
-            let (mut ours, mut other) = (settings.lines(), theirs.lines());
-            let difference = loop {
-                match (ours.next(), other.next()) {
-                    (Some(ours), Some(theirs)) if ours == theirs => {}
-                    (ours, theirs) => {
-                        let [ours, theirs] =
-                            [ours, theirs].map(|line| line.unwrap_or("nothing").trim());
-                        break format!("`{ours}` here, `{theirs}` in the collection");
-                    }
-                }
+            let row = client.query_one(update, &[&self.id, &lines.join("\n")]).await?;
+            let recorded: String = row.get(0);
+            let recorded: HashMap<&str, &str> =
+                recorded.lines().filter_map(|line| line.split_once(" = ")).collect();
+            let differs = |setting: &&SharedSetting| match recorded.get(&*setting.key) {
+                Some(value) => *value != setting.value,
+                None => setting.default.as_ref() != Some(&setting.value),
             };
+            let Some(ours) = settings.iter().find(differs) else { return Ok(()) };
+            let theirs = match recorded.get(&*ours.key) {
+                Some(value) => format!("`{} = {value}`", ours.key),
+                None => "its default".to_owned(),
+            };
+            let difference = format!("`{}` here, {theirs} in the collection", line(ours));
             Err(ClusterError::Settings { name: self.name.clone(), difference }.into())
         })
     }

@@ -47,7 +47,7 @@ mod transfer;
 mod verify;
 
 pub use checkpoint::CheckpointWriter;
-pub use collection::{Collection, CollectionStatus};
+pub use collection::{Collection, CollectionStatus, SharedSetting};
 pub use collection_home::CollectionHome;
 pub use database::Database;
 pub use digest_check::Agreement;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weft_cluster::{
     Agreement, Collection, CollectionHome, Database, Dsn, LogLag, NodeReport, NodeState,
-    NodeThreads,
+    NodeThreads, SharedSetting,
 };
 use weft_index::embedder::Embedder;
 use weft_index::{BackupSummary, StoreError};
@@ -194,11 +194,19 @@ impl ServedCollection {
         if let Some(reason) = unavailable.or(pending) {
             return Err(OpenVaultsError::NodeModel { reason: reason.to_owned() });
         }
-        let mut lines = vec![format!("model = {identity:?}")];
+        let model = ("model".to_owned(), format!("{identity:?}"), None);
+        let defaults = Config::defaults();
         let is_shared = |key: &str| SHARED_SETTINGS.iter().any(|shared| key.starts_with(shared));
         let shared = config.entries().into_iter().filter(|(key, ..)| is_shared(key));
-        lines.extend(shared.map(|(key, value, _)| format!("{key} = {value}")));
-        self.collection.require_settings(&lines.join("\n"))?;
+        let shared = shared.map(|(key, value, _)| {
+            let default = defaults.get(&key).map(ToString::to_string);
+            (key, value.to_string(), default)
+        });
+        let shared: Vec<SharedSetting> = std::iter::once(model)
+            .chain(shared)
+            .map(|(key, value, default)| SharedSetting { key, value, default })
+            .collect();
+        self.collection.require_settings(&shared)?;
         Ok(ModelSelection::from(embedder))
     }
 

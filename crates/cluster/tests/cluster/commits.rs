@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use weft_cluster::{
     ClusterError, Collection, CollectionHome, Commit, CommitError, Database, Dsn, Expected,
-    FileChange, NewContent,
+    FileChange, NewContent, SharedSetting,
 };
 use weft_indexer::{IndexSettings, Indexer, VaultHome, hash_of};
 use weft_testkit::Postgres;
@@ -245,10 +245,24 @@ fn unreachable_server_is_named_without_secrets() {
 #[test]
 fn nodes_with_other_settings_are_refused() {
     let Some((_server, notes)) = collection() else { return };
-    notes.require_settings("model = a\nwindow = 256").unwrap();
-    notes.require_settings("model = a\nwindow = 256").unwrap();
-    let error = notes.require_settings("model = b\nwindow = 256").unwrap_err().to_string();
+    let setting = |key: &str, value: &str, default: Option<&str>| SharedSetting {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        default: default.map(str::to_owned),
+    };
+    let model = |value: &str| setting("model", value, None);
+    let window = setting("window", "256", Some("512"));
+    let refusal =
+        |settings: &[SharedSetting]| notes.require_settings(settings).unwrap_err().to_string();
+    notes.require_settings(&[model("a"), window.clone()]).unwrap();
+    notes.require_settings(&[model("a"), window.clone()]).unwrap();
+    let error = refusal(&[model("b"), window.clone()]);
     assert!(error.contains("`model = b` here, `model = a` in the collection"), "{error}");
+    // A later release knows a setting that the recorded ones lack.
+    let depth = |value: &str| setting("depth", value, Some("3"));
+    notes.require_settings(&[model("a"), depth("3"), window.clone()]).unwrap();
+    let error = refusal(&[model("a"), depth("4"), window]);
+    assert!(error.contains("`depth = 4` here, its default in the collection"), "{error}");
     notes.clear_settings().unwrap();
-    notes.require_settings("model = b").unwrap();
+    notes.require_settings(&[model("b")]).unwrap();
 }

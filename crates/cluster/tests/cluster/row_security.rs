@@ -1,7 +1,7 @@
 //! Row security: roles of PostgreSQL that share a database, each bound to its collections.
 
 use weft_cluster::{
-    ClusterError, Collection, Commit, Database, EmbeddingJob, FileChange, NodeReport,
+    ClusterError, Collection, Commit, Database, EmbeddingJob, FileChange, NodeReport, SharedSetting,
 };
 use weft_model::TextHash;
 use weft_testkit::Postgres;
@@ -20,7 +20,8 @@ fn two_tenants() -> Option<Postgres> {
         let role = format!("{name}_node");
         create(&server, &owner, name, &role);
         let notes = Collection::open(&connect_as(&server, &role), name).unwrap();
-        notes.require_settings(&format!("of = {name}")).unwrap();
+        let (key, value) = ("of".to_owned(), name.to_owned());
+        notes.require_settings(&[SharedSetting { key, value, default: None }]).unwrap();
         let note = FileChange::put("notes", "secret.md", format!("# A secret of {name}\n").into());
         let commit = Commit { batch: Some([1; 16]), ..Commit::of(vec![note]) };
         notes.commit(&commit).unwrap();

@@ -154,7 +154,7 @@ impl Config {
     /// Returns every setting as key, JSON value (`null` if unset) and origin, ordered by key. Secrets in URLs are redacted.
     #[must_use]
     pub fn entries(&self) -> Vec<(String, serde_json::Value, SettingOrigin)> {
-        self.values()
+        values(&self.settings)
             .into_iter()
             .map(|(key, value)| {
                 let origin = self.origin(&key);
@@ -163,19 +163,16 @@ impl Config {
             .collect()
     }
 
-    /// Returns every setting as key and JSON value, ordered by key, with secrets in URLs.
-    fn values(&self) -> BTreeMap<String, serde_json::Value> {
-        let mut values = Vec::new();
-        let whole = serde_json::to_value(&self.settings).unwrap_or_default();
-        flatten(String::new(), whole, &mut values);
-        values.into_iter().collect()
+    /// Returns the default of every setting as key and JSON value (`null` if it is unset), ordered by key.
+    pub(crate) fn defaults() -> BTreeMap<String, serde_json::Value> {
+        values(&Settings::default())
     }
 
     /// Returns the keys whose values differ from those of `other`, in order.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
-        let theirs = other.values();
-        let ours = self.values().into_iter();
+        let theirs = values(&other.settings);
+        let ours = values(&self.settings).into_iter();
         ours.filter(|(key, value)| theirs.get(key) != Some(value)).map(|(key, _)| key).collect()
     }
 
@@ -407,6 +404,14 @@ fn resolve_paths(key: &str, value: Value, resolve: &dyn Fn(&str) -> PathBuf) -> 
         }
         (_, value) => value,
     }
+}
+
+/// Returns every setting as key and JSON value, ordered by key, with secrets in URLs.
+fn values(settings: &Settings) -> BTreeMap<String, serde_json::Value> {
+    let mut values = Vec::new();
+    let whole = serde_json::to_value(settings).unwrap_or_default();
+    flatten(String::new(), whole, &mut values);
+    values.into_iter().collect()
 }
 
 fn flatten(key: String, value: serde_json::Value, into: &mut Vec<(String, serde_json::Value)>) {
