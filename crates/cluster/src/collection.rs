@@ -156,6 +156,18 @@ impl Collection {
         })
     }
 
+    /// Gives the collection another id, so that every node builds a new index. All nodes must be stopped.
+    ///
+    /// Requires a connection as the owner of the tables. Needed if the log lost commits, whose numbers are given again.
+    pub fn renew_uid(&self) -> Result<(), ClusterError> {
+        self.database.run("give the collection another id", async {
+            let client = self.database.client().await?;
+            let update = "update noteweft.collection set uid = gen_random_uuid() where id = $1";
+            client.execute(update, &[&self.id]).await?;
+            Ok(())
+        })
+    }
+
     /// Forgets the settings, so that the next node that starts sets them. All other nodes must be stopped.
     pub fn clear_settings(&self) -> Result<(), ClusterError> {
         self.database.run("clear the settings", async {

@@ -213,7 +213,11 @@ impl ChangeLog for CollectionHome {
     fn head(&self) -> io::Result<u64> {
         let asked = Instant::now();
         let head = self.collection.head().map_err(failed)?;
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).see(head, asked);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.see(head, asked);
+        if seen.lost_commits() {
+            return Err(io::Error::other("it lacks commits that this node has applied"));
+        }
         Ok(head)
     }
 
@@ -234,6 +238,7 @@ impl ChangeLog for CollectionHome {
     }
 
     fn pin(&self, generation: u64) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).pin(generation, Instant::now());
         self.pinned.store(generation, Ordering::Release);
     }
 

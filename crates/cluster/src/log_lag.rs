@@ -15,6 +15,8 @@ pub struct LogLag {
     pub n_commits: u64,
     /// Time since the served state was certainly the newest one; also grows while the database cannot be reached.
     pub age: Duration,
+    /// True if the log once lacked commits that the node had applied: their numbers may stand for other commits now.
+    pub lost_commits: bool,
 }
 
 impl LogLag {
@@ -33,15 +35,32 @@ pub(crate) struct SeenHeads {
     opened: Instant,
     /// Ascending.
     heads: VecDeque<(u64, Instant)>,
+    /// Newest number that the index began to apply, and when.
+    pinned: (u64, Instant),
+    lost_commits: bool,
 }
 
 impl SeenHeads {
     pub(crate) const fn new(opened: Instant) -> Self {
-        Self { opened, heads: VecDeque::new() }
+        Self { opened, heads: VecDeque::new(), pinned: (0, opened), lost_commits: false }
+    }
+
+    /// Records that the index applies the state `generation` from `at` on.
+    pub(crate) fn pin(&mut self, generation: u64, at: Instant) {
+        if generation > self.pinned.0 {
+            self.pinned = (generation, at);
+        }
+    }
+
+    /// Returns true if a head was seen that is less than a number that was applied before.
+    pub(crate) const fn lost_commits(&self) -> bool {
+        self.lost_commits
     }
 
     /// Records that `head` was the newest number at `at` or later.
     pub(crate) fn see(&mut self, head: u64, at: Instant) {
+        let (pinned, pinned_at) = self.pinned;
+        self.lost_commits |= head < pinned && at > pinned_at;
         match self.heads.back_mut() {
             Some((newest, seen)) if *newest == head => *seen = at.max(*seen),
             // An answer that was overtaken by a later one.
@@ -66,7 +85,8 @@ impl SeenHeads {
         let current_at = current.map_or(self.opened, |(_, at)| *at);
         let log_seq = self.heads.back().map_or(generation, |(head, _)| generation.max(*head));
         let n_commits = log_seq - generation;
-        LogLag { log_seq, n_commits, age: now.saturating_duration_since(current_at) }
+        let age = now.saturating_duration_since(current_at);
+        LogLag { log_seq, n_commits, age, lost_commits: self.lost_commits }
     }
 }
 
@@ -92,7 +112,8 @@ mod tests {
             let mut heads = SeenHeads::new(start);
             seen.iter().for_each(|(head, second)| heads.see(*head, at(*second)));
             heads.see(9, at(9));
-            let expected = LogLag { log_seq, n_commits, age: Duration::from_secs(age) };
+            let age = Duration::from_secs(age);
+            let expected = LogLag { log_seq, n_commits, age, lost_commits: false };
             assert_eq!(heads.lag(generation, at(10)), expected, "{name}");
             assert_eq!(heads.lag(generation, at(10)), expected, "{name}, again");
         }
@@ -100,6 +121,22 @@ mod tests {
         let lag = unreached.lag(5, at(2));
         assert_eq!((lag.n_commits, lag.age), (0, Duration::from_secs(2)));
         assert!(!lag.is_behind(Duration::ZERO), "no newer commits are known");
+    }
+
+    #[test]
+    fn log_that_was_set_back_is_noticed_for_good() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut heads = SeenHeads::new(start);
+        heads.see(7, at(1));
+        heads.pin(7, at(2));
+        heads.see(6, at(1));
+        assert!(!heads.lost_commits(), "an answer that was overtaken");
+        heads.see(7, at(3));
+        heads.see(6, at(4));
+        assert!(heads.lost_commits());
+        heads.see(9, at(5));
+        assert!(heads.lag(7, at(6)).lost_commits, "7 may stand for another commit now");
     }
 
     #[test]

@@ -123,8 +123,8 @@ impl<'c> Mirror<'c> {
         };
         let mut mirror = Self::without_base(collection, vault, options, (lease, folder_id));
         mirror.list(seen)?;
-        // The floor is read last, since it may rise meanwhile.
-        if collection.floor()? > seen {
+        // The floor is read last, since it may rise meanwhile. The log may also have been set back.
+        if collection.floor()? > seen || collection.head()? < seen {
             (mirror.seen, mirror.stored) = (None, BTreeMap::new());
         }
         Ok(mirror)

@@ -163,8 +163,8 @@ impl Mirror<'_> {
         };
         let range = (seen, head);
         let changes = self.collection.changes_of_vault(self.vault, &self.folder_id, range)?;
-        // The floor is read last, since it may rise meanwhile.
-        Ok((self.collection.floor()? <= seen).then_some(changes))
+        // The floor is read last, since it may rise meanwhile. The log may also have been set back.
+        Ok((seen <= head && self.collection.floor()? <= seen).then_some(changes))
     }
 
     /// Fails if the folder has no file of any note: its disk may not be mounted, and would hide what is written there.

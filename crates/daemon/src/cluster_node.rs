@@ -40,6 +40,9 @@ const SHARED_SETTINGS: [&str; 17] = [
     "pdf.",
 ];
 
+/// Reason why a node does not serve after the database was set back.
+const LOST_COMMITS: &str = "PostgreSQL lacks commits that this node has applied, as after a failover to a standby that was behind; stop all nodes, run `weft cluster init --restored`, and start them";
+
 /// A collection to serve, and the place of its index.
 pub(crate) struct ServedCollection {
     collection: Collection,
@@ -80,13 +83,16 @@ impl NodeHealth {
         if !is_current {
             return Some("it has not read the whole collection yet".to_owned());
         }
+        if lag.lost_commits {
+            return Some(LOST_COMMITS.to_owned());
+        }
         let problem = state.agreement.problem().map(str::to_owned);
         problem.or_else(|| self.lag_warning().filter(|_| lag.is_behind(*max_lag)))
     }
 
     /// Returns what a client should know about answers of this node; `None` if they are recent.
     pub(crate) fn lag_warning(&self) -> Option<String> {
-        let LogLag { log_seq: _, n_commits, age } = self.lag;
+        let LogLag { n_commits, age, .. } = self.lag;
         if age <= self.max_lag {
             return None;
         }
@@ -117,7 +123,9 @@ impl NodeHealth {
                 agreement.problem().map(|problem| format!("This node does not serve: {problem}."))
             }
         };
-        lag.into_iter().chain(disagreement).collect()
+        let lost = self.lag.lost_commits;
+        let lost = lost.then(|| format!("This node does not serve: {LOST_COMMITS}."));
+        lost.into_iter().chain(lag).chain(disagreement).collect()
     }
 }
 
@@ -303,10 +311,12 @@ mod tests {
             ("without the database", (0, 90_000), true, &agrees, (true, true), 1),
             ("others are wrong", (0, 20), true, &others, (true, false), 1),
             ("wrong", (0, 20), true, &wrong, (false, false), 1),
+            ("commits were lost", (0, 20), true, &agrees, (false, false), 1),
         ];
         for (name, (n_commits, age), is_current, agreement, expected, n_notices) in cases {
+            let (age, lost_commits) = (Duration::from_millis(age), name.contains("lost"));
             let health = NodeHealth {
-                lag: LogLag { log_seq: 9, n_commits, age: Duration::from_millis(age) },
+                lag: LogLag { log_seq: 9, n_commits, age, lost_commits },
                 max_lag: Duration::from_secs(1),
                 is_current,
                 state: NodeState { n_jobs: 0, agreement: agreement.clone() },

@@ -342,7 +342,7 @@ impl Gauges {
 
     fn add_node(&mut self, node: &NodeHealth) {
         let NodeHealth { lag, max_lag: _, is_current: _, state } = node;
-        let LogLag { log_seq, n_commits, age } = lag;
+        let LogLag { log_seq, n_commits, age, lost_commits: _ } = lag;
         let NodeState { n_jobs, agreement } = state;
         self.add("cluster_log_seq", "Newest commit of the collection that is known", *log_seq);
         self.add("cluster_lag_commits", "Known commits that are not applied", *n_commits);
@@ -453,7 +453,12 @@ mod tests {
         metrics.request_started();
         metrics.request_ended("/", Code::Ok, Duration::ZERO);
         let node = NodeHealth {
-            lag: LogLag { log_seq: 9, n_commits: 2, age: Duration::from_millis(1500) },
+            lag: LogLag {
+                log_seq: 9,
+                n_commits: 2,
+                age: Duration::from_millis(1500),
+                lost_commits: false,
+            },
             max_lag: Duration::from_secs(1),
             is_current: true,
             state: NodeState { n_jobs: 4, agreement: Agreement::Agrees },

@@ -65,6 +65,9 @@ pub(crate) enum ClusterCommand {
         /// Forget the settings that nodes must share, so that the next node to start sets them. Stop all nodes first.
         #[arg(long)]
         reset_settings: bool,
+        /// Give the collection another id after its database was restored, or lost commits in a failover, so that every node builds a new index. Stop all nodes first; needs the owner of the tables.
+        #[arg(long)]
+        restored: bool,
     },
     /// Show the state of a collection.
     Status {
@@ -364,7 +367,7 @@ async fn off_runtime<T: Send + 'static>(
 fn execute(command: ClusterCommand, global: &Global) -> Result<String, Failure> {
     let format = global.format;
     match command {
-        ClusterCommand::Init { collection, name, role, reset_settings } => {
+        ClusterCommand::Init { collection, name, role, reset_settings, restored } => {
             let (config, database) = connect(&collection, global)?;
             database.migrate()?;
             let names: Vec<&str> = name.iter().map(String::as_str).collect();
@@ -372,6 +375,9 @@ fn execute(command: ClusterCommand, global: &Global) -> Result<String, Failure> 
             role.iter().try_for_each(|role| collection.bind_role(role))?;
             if reset_settings {
                 collection.clear_settings()?;
+            }
+            if restored {
+                collection.renew_uid()?;
             }
             render(format, &status(&collection, &database)?, print::collection)
         }

@@ -120,7 +120,7 @@ pub(crate) fn status_response(
 /// Converts the state of a node that serves `generation`.
 pub(crate) fn node_status(node: &ServingNode, generation: u64) -> wire::NodeStatus {
     let health = node.health(generation);
-    let LogLag { log_seq, n_commits, age } = health.lag;
+    let LogLag { log_seq, n_commits, age, lost_commits: _ } = health.lag;
     let not_ready_reason = health.not_serving_reason();
     wire::NodeStatus {
         collection: node.collection().to_owned(),
