@@ -26,6 +26,9 @@ use crate::{
 /// Longest time that one wait for a commit takes.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
+/// Longest time of an attempt to commit that is repeated: a database that does not respond at all is not asked again.
+const MAX_REPEATED: Duration = Duration::from_secs(5);
+
 /// Newest number that the log can have.
 const NEWEST: u64 = i64::MAX.cast_unsigned();
 
@@ -94,8 +97,21 @@ impl CollectionHome {
         Ok(FileChange::new(&vault, &path, Expected::Content(old), content))
     }
 
+    /// Commits changes. If the connection ends before the answer, a second attempt finds out whether the first one succeeded.
     fn commit(&self, changes: Vec<FileChange>) -> Result<(), ChangeError> {
-        match self.collection.commit(&Commit::of(changes)) {
+        let batch = [0, 1].map(|n: u32| RandomState::new().hash_one(n).to_be_bytes());
+        let batch = batch.concat().try_into().ok();
+        let commit = Commit { batch, ..Commit::of(changes) };
+        let started = Instant::now();
+        let outcome = match self.collection.commit(&commit) {
+            Err(CommitError::Cluster(ClusterError::Unavailable { .. }))
+                if started.elapsed() < MAX_REPEATED =>
+            {
+                self.collection.commit(&commit)
+            }
+            outcome => outcome,
+        };
+        match outcome {
             Ok(_) => Ok(()),
             Err(CommitError::Conflict { actual, .. }) => Err(ChangeError::Changed { actual }),
             Err(error @ CommitError::Fenced { .. }) => Err(io::Error::other(error).into()),
