@@ -42,7 +42,7 @@ pub(crate) const fn crash(kills: &str) -> Step<'_> {
 /// Returns the step that kills nodes and databases of a cluster `faults` times under load.
 pub(crate) const fn drill(faults: &str) -> Step<'_> {
     const ARGUMENTS: &[&str] =
-        &["test", "--package", "weft", "--test", "weft", "drill", "--", "--nocapture"];
+        &["test", "--workspace", "--test", "weft", "drill", "--", "--nocapture"];
     Step { environment: Some(("WEFT_DRILL", faults)), ..Step::cargo("drill", ARGUMENTS) }
 }
 
