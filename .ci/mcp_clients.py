@@ -7,6 +7,10 @@ from pathlib import Path
 from mcp import Client, StdioServerParameters
 
 
+async def heard(progress, total, message):
+    """Accepts progress."""
+
+
 async def resources_and_prompts(server):
     """Lists and reads notes, and gets a prompt."""
     async with Client(server) as client:
@@ -18,6 +22,10 @@ async def resources_and_prompts(server):
         assert "Leap second" in note.contents[0].text, note
         templates = (await client.list_resource_templates()).resource_templates
         assert "noteweft://note/{+uri}" in [it.uri_template for it in templates], templates
+        # An answer to a request for progress is a stream of events; no call here takes the second until the first event.
+        question = {"query": "leap second", "limit": 3}
+        found = await client.call_tool("search", question, progress_callback=heard)
+        assert "Leap second" in found.content[0].text, found
         context = await client.read_resource("noteweft://context/leap%20second")
         assert "Leap second" in context.contents[0].text, context
         prompts = (await client.list_prompts()).prompts
