@@ -137,6 +137,9 @@ impl From<Status> for Failure {
                 Some(similar) => {
                     failure.hint(format!("did you mean `{}`?", escape::one_line(similar)))
                 }
+                None if info.metadata.contains_key("file") => {
+                    failure.hint("`weft coverage` lists the state of each file")
+                }
                 None => failure.hint("`weft list` lists all notes"),
             },
             Some(info) if info.reason == "UNKNOWN_FRAGMENT" => {
