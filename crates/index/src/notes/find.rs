@@ -156,11 +156,8 @@ impl NoteTable {
     /// Returns uris of notes whose uri, title or alias is similar to `text`, the most similar first; empty if `text` is blank or too long for a name. If `text` begins with the name of a vault and a colon, only notes of that vault.
     #[must_use]
     pub fn near_matches(&self, text: &str) -> Vec<Uri> {
-        let in_vault = text.split_once(':').and_then(|(name, rest)| {
-            let (vault, _) = self.vaults().find(|(_, info)| info.name == name)?;
-            Some((vault, rest))
-        });
-        let (vault, text) = in_vault.map_or((None, text), |(vault, rest)| (Some(vault), rest));
+        let named = self.cross_vault_target(text);
+        let (vault, text) = named.map_or((None, text), |(vault, name)| (Some(vault), name));
         let matcher = fold(text);
         if matcher.trim().is_empty() || matcher.len() > MAX_SIMILAR_BYTES {
             return Vec::new();
