@@ -66,8 +66,7 @@ impl DigestCheck {
             Agreement::Wrong => return Ok(false),
             // The rebuilt notes could not be compared yet.
             Agreement::Rebuilding => {
-                let differing = self.differing_notes();
-                self.end_rebuild(differing);
+                self.end_rebuild();
                 return Ok(false);
             }
             Agreement::Agrees | Agreement::Disagrees(_) => {}
@@ -106,10 +105,7 @@ impl DigestCheck {
         let rebuilt = indexer.rescan(options);
         drop(indexer);
         match rebuilt {
-            Ok(_) => {
-                let differing = self.differing_notes();
-                self.end_rebuild(differing);
-            }
+            Ok(_) => self.end_rebuild(),
             Err(IndexError::Stopped) => {}
             Err(error) => {
                 self.agreement = Agreement::Wrong;
@@ -119,8 +115,8 @@ impl DigestCheck {
     }
 
     /// Judges the notes of the rebuilt index. A node that could not be compared stays out, and its next report compares it.
-    fn end_rebuild(&mut self, differing: Result<Option<BTreeSet<String>>, ClusterError>) {
-        self.agreement = match differing {
+    fn end_rebuild(&mut self) {
+        self.agreement = match self.differing_notes() {
             Ok(None) | Err(_) => return,
             Ok(Some(differing)) if differing.is_empty() => Agreement::Agrees,
             Ok(Some(_)) => Agreement::Wrong,

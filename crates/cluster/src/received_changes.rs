@@ -1,6 +1,6 @@
 //! Received changes: what other writers change in a mirrored vault reaches its folder.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 
 use weft_index::notes::FileMetadata;
@@ -132,12 +132,12 @@ impl Mirror<'_> {
                 self.receive_change(folder, change, Some(text), &mut report)?;
             }
         }
-        let written: HashSet<String> = texts.iter().map(|it| it.path.to_lowercase()).collect();
+        let written: HashMap<String, &str> =
+            texts.iter().map(|it| (it.path.to_lowercase(), &*it.path)).collect();
         for change in &removals {
             // Where names differ in case alone, the file that would be removed can be the one that was just written.
-            let may_be_written = written.contains(&change.path.to_lowercase());
-            let is_written = |new: &VaultChange| is_same_file(folder, &new.path, &change.path);
-            if may_be_written && texts.iter().any(is_written) {
+            let new = written.get(&change.path.to_lowercase());
+            if new.is_some_and(|new| is_same_file(folder, new, &change.path)) {
                 self.set_stored(change);
             } else {
                 self.receive_change(folder, change, None, &mut report)?;
