@@ -26,7 +26,7 @@ use crate::{
 /// Longest time that one wait for a commit takes.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Longest time of an attempt to commit that is repeated: a database that does not respond at all is not asked again.
+/// A failed commit that took longer is not repeated, because the database does not respond.
 const MAX_REPEATED: Duration = Duration::from_secs(5);
 
 /// Newest number that the log can have.

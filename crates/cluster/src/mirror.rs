@@ -82,7 +82,7 @@ pub(crate) struct Mirror<'c> {
     generation: u64,
     /// Identity of the folder.
     pub(crate) folder_id: FolderId,
-    /// Number of the log up to which the folder has the changes of other writers, or is behind with them; `None` if no common state is known.
+    /// Number of the newest commit whose changes were received, apart from those in `behind`; `None` without a common state to merge by.
     pub(crate) seen: Option<u64>,
     /// Notes whose newest state the folder cannot have; `stored` keeps the state before.
     pub(crate) behind: BTreeSet<String>,

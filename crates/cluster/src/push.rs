@@ -75,7 +75,7 @@ impl Collection {
     /// After a failure, such as the loss of the database, the whole folder is compared again, so no change is lost.
     ///
     /// The first push of a folder makes the vault equal to it. From then on, and after a pull into the folder, it receives what other writers change in the vault, also while no process pushed it.
-    /// Of a note that both sides changed, the folder's text stays, and the other one becomes a note beside it; a change wins over a removal.
+    /// If both sides changed a note, the folder keeps its text, and a conflict copy beside it gets the other one. If one side removed the note, the changed text wins.
     ///
     /// Fails if a repetition would fail as well: the folder is missing at the start, a setting is invalid, or the collection was erased.
     pub fn push_watched(

@@ -111,7 +111,7 @@ impl VaultFiles {
         self.replace_if(path, bytes, || Ok(true)).map(drop)
     }
 
-    /// Replaces the content of a file if `is_unchanged` says so just before that; returns whether it did.
+    /// Calls `is_unchanged` and replaces the content of the file if it returns true; returns its result.
     pub(crate) fn replace_if(
         &self,
         path: &Path,

@@ -498,7 +498,7 @@ fn watch_folder(
             }
             for reason in &summary.refused {
                 aside(&print::warning(&format!(
-                    "the folder cannot have a change of another writer, which stays in the vault: {reason}"
+                    "a change of another writer was not written into the folder and stays in the vault: {reason}"
                 )));
             }
             print_event(global, &summary, print::received);
